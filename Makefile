@@ -1,0 +1,61 @@
+# Every target does its own set-up in .venv and is quick when nothing changed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+BUILT  := $(VENV)/.built
+NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.pxd' -o -name '_*.h')
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-python check generate format bench lock clean
+
+help: ## what each target does
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): requirements.lock
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	@touch $@
+
+$(BUILT): $(STAMP) pyproject.toml setup.py $(NATIVE)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+setup: $(BUILT) ## the virtual environment, the locked versions, the native modules
+	@$(BIN)/kafkawire --version
+
+demo: $(BUILT) ## the main job end to end, on data it makes itself
+	$(BIN)/kafkawire demo --out demo
+
+test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
+	$(BIN)/python -m pytest -q -n $(JOBS) tests
+	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
+
+check: $(BUILT) ## format, lint, types, layers, schemas, generated files
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m kafkawire.messages.generate --check
+
+generate: $(BUILT) ## write anew what derives from the schemas
+	$(BIN)/python -m kafkawire.messages.generate
+
+format: $(BUILT) ## format sources and schemas
+	$(BIN)/ruff check -q --fix-only .
+	$(BIN)/ruff format -q .
+	$(BIN)/python -m kafkawire.messages.generate --format
+
+bench: $(BUILT) ## ratios against peers, measured side by side
+	$(BIN)/python -m benchmarks
+
+lock: ## resolve the ranges of pyproject.toml anew into requirements.lock
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -q -e '.[dev]'
+	build/lock/bin/python -m pip freeze --all --exclude-editable --exclude kafkawire --exclude pip > requirements.lock
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	find src \( -name '*.so' -o -name '_*.c' \) -delete

@@ -1,0 +1,44 @@
+"""Builds the native twins where that is possible.
+
+Rules:
+- Every `src/**/_*.pyx` is one extension; its Python twin stands beside it and serves where the extension is absent.
+- A failed build never fails the installation, unless KAFKAWIRE_BUILD=compiled asks for it.
+- KAFKAWIRE_BUILD=python builds nothing.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+SOURCE = Path("src")
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-strict-aliasing", "-Wno-unused-function"]
+
+
+def extensions() -> list[Extension]:
+    wish = os.environ.get("KAFKAWIRE_BUILD", "auto")
+    if wish not in ("auto", "python", "compiled"):
+        raise SystemExit(f"KAFKAWIRE_BUILD={wish}: expected auto, python or compiled")
+    if wish == "python":
+        return []
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        if wish == "compiled":
+            raise
+        print("kafkawire: Cython is absent, installing the Python form only", file=sys.stderr)
+        return []
+    modules = [
+        Extension(
+            ".".join(path.relative_to(SOURCE).with_suffix("").parts),
+            [path.as_posix()],
+            extra_compile_args=FLAGS,
+            optional=wish == "auto",
+        )
+        for path in sorted(SOURCE.glob("**/_*.pyx"))
+    ]
+    return list(cythonize(modules, language_level=3, compiler_directives={"embedsignature": False}))
+
+
+setup(ext_modules=extensions())
