@@ -1,0 +1,115 @@
+"""Writes error_names.py, the typed names of every error code and exception, from schemas/errors.tsv.
+
+Rules:
+- A class is named as Java's exception, with Error for Exception, and stands below the same ancestors.
+- Where the code's own name gives another class name, as some Python clients use, that is an alias.
+- No class takes the name of one of Python's own: REQUEST_TIMED_OUT is RequestTimedOutError, not TimeoutError.
+
+Run `python -m kafkawire.messages.generate_errors`; `--check` only says whether the file is up to date.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import textwrap
+from pathlib import Path
+
+from kafkawire.messages.error_roots import NO_EXCEPTION, UNKNOWN, Facts, table
+
+TARGET = Path(__file__).parent / "error_names.py"
+_WIDTH = 116
+_HEAD = '''"""The typed names of Kafka's error codes and exceptions.
+
+Generated from schemas/errors.tsv by `python -m kafkawire.messages.generate_errors`; edits here are lost.
+"""
+
+from kafkawire.messages.error_roots import ApiError, CodeRoot, KafkaError
+
+'''
+
+
+def class_name(java: str, code_name: str = "") -> str:
+    """The Python name of a Java exception.
+
+    >>> class_name("NotCoordinatorException"), class_name("TimeoutException", "REQUEST_TIMED_OUT")
+    ('NotCoordinatorError', 'RequestTimedOutError')
+    """
+    name = java.removesuffix("Exception") + "Error"
+    return name_of_code(code_name) if hasattr(builtins, name) else name
+
+
+def name_of_code(code_name: str) -> str:
+    """The class name that a code's own name gives.
+
+    >>> name_of_code("TOPIC_ALREADY_EXISTS"), name_of_code("KAFKA_STORAGE_ERROR")
+    ('TopicAlreadyExistsError', 'KafkaStorageError')
+    """
+    words = code_name.removesuffix("_ERROR").removesuffix("_EXCEPTION").split("_")
+    return "".join(word.capitalize() for word in words) + "Error"
+
+
+def render() -> str:
+    """The text that error_names.py must have."""
+    rows = list(table().values())
+    coded = {row.exception: row for row in rows if row.exception != NO_EXCEPTION}
+    done = {"ApiException": "ApiError"}
+    classes: list[str] = []
+
+    def define(java: str, ancestors: tuple[str, ...]) -> str:
+        if java in done:
+            return done[java]
+        parent = define(ancestors[0], ancestors[1:])
+        row = coded.get(java)
+        done[java] = class_name(java, row.name if row else "")
+        classes.append(_class_text(done[java], parent, row))
+        return done[java]
+
+    for java, row in coded.items():
+        define(java, row.ancestors)
+    aliases = {name_of_code(row.name): done[java] for java, row in coded.items()}
+    aliases = {alias: name for alias, name in aliases.items() if alias != name}
+    codes = "class ErrorCode(CodeRoot):\n"
+    codes += '    """Every error code; any other number is UNKNOWN_SERVER_ERROR and keeps its number."""\n\n'
+    codes += "".join(f"    {row.name} = {row.code}\n" for row in rows)
+    public = sorted({"KafkaError", "ErrorCode", *done.values(), *aliases})
+    return (
+        _HEAD
+        + "__all__ = [\n"
+        + "".join(f'    "{name}",\n' for name in public)
+        + "]\n\n\n"
+        + codes
+        + "\n\n"
+        + "\n\n".join(classes)
+        + "\n\n"
+        + "".join(f"{alias} = {name}\n" for alias, name in aliases.items())
+    )
+
+
+def _class_text(name: str, parent: str, row: Facts | None) -> str:
+    text = f"{row.name} ({row.code}): {row.meaning}" if row else "A kind of error; its subclasses say which."
+    lines = textwrap.wrap(text, _WIDTH - 6, break_on_hyphens=False)
+    body = f'class {name}({parent}):\n    """' + "\n    ".join(lines) + '"""\n'
+    if row is None:
+        return body
+    body += f"\n    CODE = {row.code}\n"
+    if row.code == UNKNOWN:
+        body += "\n    def __init__(self, message: str | None = None, code: int = -1) -> None:\n"
+        body += "        KafkaError.__init__(self, code, message)\n        self.args = (message, code)\n"
+    return body
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or with --check compare it; the result is the exit code."""
+    text = render()
+    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    if "--check" in arguments:
+        sys.stderr.write(f"{TARGET.name} is out of date: run python -m kafkawire.messages.generate_errors\n")
+        return 1
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
