@@ -1,0 +1,12 @@
+"""The form of the record kernel in use: compiled, or its Python twin, whose types describe both."""
+
+from typing import TYPE_CHECKING
+
+from kafkawire.implementation import load
+
+if TYPE_CHECKING:
+    from kafkawire.records import kernel
+else:
+    kernel = load("kafkawire.records._kernel", "kafkawire.records.kernel")
+
+__all__ = ["kernel"]
