@@ -1,0 +1,182 @@
+"""What a schema says: the model that the notation is parsed into, and that everything else is derived from.
+
+Rules:
+- A range of versions is closed on both sides; `3+` ends at the last version of what it stands in.
+- Ranges are clipped to the parent's, so a field's range always lies inside its struct's.
+- A default is a Python value: number, bool, str, UUID, None, or EMPTY for an empty array, bytes or struct.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from kafkawire.exceptions import KafkaWireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HIGHEST_VERSION: Final = 32767
+
+PRIMITIVES: Final = (
+    *("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64"),
+    *("string", "bytes", "records", "uuid"),
+)
+ALIASES: Final = {
+    "topicName": "string",
+    "groupId": "string",
+    "transactionalId": "string",
+    "brokerId": "int32",
+    "producerId": "int64",
+    "errorCode": "int16",
+}
+
+
+class SchemaError(KafkaWireError):
+    """A schema breaks a rule of the notation: `file:line: rule`."""
+
+    def __init__(self, place: str, line: int, rule: str) -> None:
+        super().__init__(f"{place}:{line}: {rule}")
+        self.place, self.line, self.rule = place, line, rule
+
+
+class Empty:
+    """The default of arrays, bytes and structs: a new empty one each time."""
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY: Final = Empty()
+Default = bool | int | float | str | UUID | None | Empty
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A closed range of versions; empty when first > last.
+
+    >>> str(Versions(3, 9) & Versions(0, 5)), 6 in Versions(3, 9), bool(Versions(4, 3))
+    ('3-5', True, False)
+    """
+
+    first: int
+    last: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.first <= version <= self.last
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.first, self.last + 1))
+
+    def __and__(self, other: Versions) -> Versions:
+        return Versions(max(self.first, other.first), min(self.last, other.last))
+
+    def __bool__(self) -> bool:
+        return self.first <= self.last
+
+    def __str__(self) -> str:
+        if not self:
+            return "none"
+        if self.last == HIGHEST_VERSION:
+            return f"{self.first}+"
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+NO_VERSIONS: Final = Versions(1, 0)
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Fields in wire order; `shared` where it was declared by a `struct` line."""
+
+    name: str
+    versions: Versions
+    fields: tuple[Field, ...]
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: its type, where it exists, where it may be null, how it is tagged, and its default."""
+
+    name: str
+    type: str
+    declared_type: str
+    is_array: bool
+    versions: Versions
+    nullable: Versions
+    tag: int | None
+    default: Default
+    ignorable: bool
+    is_key: bool
+    legacy: bool
+    line: int
+    struct: Struct | None = field(repr=False, default=None)
+
+    @cached_property
+    def attribute(self) -> str:
+        return snake_case(self.name)
+
+    @cached_property
+    def json_name(self) -> str:
+        return self.name[0].lower() + self.name[1:]
+
+    @property
+    def type_text(self) -> str:
+        """The type as the notation writes it."""
+        nullable = "" if not self.nullable else "?" if self.nullable == self.versions else f"?{self.nullable}"
+        return ("[]" if self.is_array else "") + self.declared_type + nullable
+
+
+@dataclass(frozen=True)
+class MessageSchema:
+    """One message: a request, a response, a header or a data message."""
+
+    name: str
+    kind: str  # request, response or data
+    key: int | None  # the API key, or the record type of a metadata record
+    versions: Versions
+    flexible: Versions
+    root: Struct
+    structs: tuple[Struct, ...]  # every nested struct, shared ones first, then in order of appearance
+    place: str
+
+    def is_flexible(self, version: int) -> bool:
+        return version in self.flexible
+
+
+@dataclass(frozen=True)
+class ApiSchema:
+    """Request and response of one API key; they share their ranges."""
+
+    key: int
+    name: str
+    versions: Versions
+    flexible: Versions
+    deprecated: Versions
+    latest_unstable: bool
+    listeners: tuple[str, ...]
+    request: MessageSchema
+    response: MessageSchema
+    place: str
+
+
+def snake_case(name: str) -> str:
+    """The attribute of a field, the stem of a schema's file.
+
+    >>> snake_case("V3AndBelowTopics"), snake_case("KRaftVersion"), snake_case("timeoutMs")
+    ('v3_and_below_topics', 'k_raft_version', 'timeout_ms')
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def camel_case(stem: str) -> str:
+    """The message name of a schema's file stem.
+
+    >>> camel_case("k_raft_version_record"), camel_case("api_versions")
+    ('KRaftVersionRecord', 'ApiVersions')
+    """
+    return "".join(word[0].upper() + word[1:] for word in stem.split("_"))
