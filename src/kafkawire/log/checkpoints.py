@@ -1,0 +1,118 @@
+"""The small text files of a log directory.
+
+Rules:
+- A checkpoint is: a version line (0), a count line, then one entry a line; anything else is damaged.
+- Every file is replaced whole, durably, by rename.
+- A damaged or missing file is reported by the reader as None; its owner rebuilds what it held.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kafkawire.log.files import read_file, replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from kafkawire.log.files import FileSystem
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+CLEANED = "cleaner-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+EPOCHS = "leader-epoch-checkpoint"
+PARTITION = "partition.metadata"
+META = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+TopicPartition = tuple[str, int]
+
+
+def write_lines(files: FileSystem, path: Path, lines: Iterable[str]) -> None:
+    """Replace a checkpoint file by these entries."""
+    entries = list(lines)
+    replace_file(files, path, "".join(f"{line}\n" for line in ["0", str(len(entries)), *entries]).encode())
+
+
+def read_lines(files: FileSystem, path: Path) -> list[list[str]] | None:
+    """The entries of a checkpoint file, each split into its words; None if it is missing or damaged."""
+    try:
+        lines = read_file(files, path).decode().splitlines()
+        if lines[0].strip() != "0" or int(lines[1]) != len(lines) - 2:
+            return None
+    except (OSError, ValueError, IndexError):
+        return None
+    return [line.split() for line in lines[2:]]
+
+
+def write_offsets(files: FileSystem, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replace one of the root's `topic partition offset` files."""
+    write_lines(files, path, (f"{topic} {number} {offset}" for (topic, number), offset in sorted(offsets.items())))
+
+
+def read_offsets(files: FileSystem, path: Path) -> dict[TopicPartition, int] | None:
+    """The offsets of a `topic partition offset` file; None if it is missing or damaged."""
+    lines = read_lines(files, path)
+    if lines is None:
+        return None
+    try:
+        return {(topic, int(number)): int(offset) for topic, number, offset in lines}
+    except ValueError:
+        return None
+
+
+def write_properties(files: FileSystem, path: Path, properties: Mapping[str, str]) -> None:
+    """Replace a Java properties file; names and values here never need escapes."""
+    replace_file(files, path, "".join(f"{name}={value}\n" for name, value in sorted(properties.items())).encode())
+
+
+def read_properties(files: FileSystem, path: Path) -> dict[str, str] | None:
+    """The pairs of a Java properties file; None if it is missing or not text."""
+    try:
+        lines = read_file(files, path).decode().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def encode_uuid(value: UUID) -> str:
+    """Kafka's spelling of a UUID: 22 characters of URL-safe base64.
+
+    >>> encode_uuid(UUID(int=1))
+    'AAAAAAAAAAAAAAAAAAAAAQ'
+    """
+    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
+def decode_uuid(text: str) -> UUID:
+    """The UUID in Kafka's spelling; ValueError if it is none.
+
+    >>> decode_uuid("AAAAAAAAAAAAAAAAAAAAAQ").int
+    1
+    """
+    try:
+        return UUID(bytes=base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"expected 22 characters of URL-safe base64, found {text!r}") from error
+
+
+def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> None:
+    content = f"version: 0\ntopic_id: {encode_uuid(topic_id)}"
+    replace_file(files, directory / PARTITION, content.encode())
+
+
+def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:
+    """The topic id in a partition's metadata file; None if it is missing or damaged."""
+    try:
+        lines = read_file(files, directory / PARTITION).decode().splitlines()
+        version, topic_id = (line.partition(":")[2].strip() for line in lines)
+        return decode_uuid(topic_id) if version == "0" else None
+    except (OSError, ValueError):
+        return None

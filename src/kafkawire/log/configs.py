@@ -1,0 +1,149 @@
+"""The settings of one log, under Kafka's dotted names and with Kafka's defaults.
+
+Rules:
+- A field's dotted name is its own with dots for underscores; nothing else is listed anywhere.
+- A value outside its range is refused with the name, what was expected and what was found.
+- `flush.on.ack` is ours: no append counts as done before it is on the disk (docs/durability.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from kafkawire.messages.errors import InvalidConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+FOREVER = 2**63 - 1
+POLICIES = ("compact", "delete")
+CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """How one log behaves.
+
+    >>> LogConfig.from_properties({"segment.bytes": "1048576", "cleanup.policy": "compact,delete"}).compacts
+    True
+    """
+
+    cleanup_policy: str = "delete"
+    compression_type: str = "producer"
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_zstd_level: int = 3
+    delete_retention_ms: int = 86_400_000
+    flush_messages: int = FOREVER
+    flush_ms: int = FOREVER
+    flush_on_ack: bool = False
+    index_interval_bytes: int = 4096
+    max_compaction_lag_ms: int = FOREVER
+    max_message_bytes: int = 1_048_588
+    message_timestamp_after_max_ms: int = 3_600_000
+    message_timestamp_before_max_ms: int = FOREVER
+    message_timestamp_type: str = "CreateTime"
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    producer_id_expiration_ms: int = 86_400_000
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    segment_bytes: int = 1_073_741_824
+    segment_index_bytes: int = 10_485_760
+    segment_ms: int = 604_800_000
+
+    def __post_init__(self) -> None:
+        for name, check, expected in _CHECKS:
+            value = getattr(self, name)
+            if not check(value):
+                raise InvalidConfigurationError(f"{_dotted(name)}: expected {expected}, found {value!r}")
+
+    @property
+    def compacts(self) -> bool:
+        return "compact" in _words(self.cleanup_policy)
+
+    @property
+    def deletes(self) -> bool:
+        return "delete" in _words(self.cleanup_policy)
+
+    @property
+    def log_append_time(self) -> bool:
+        return self.message_timestamp_type == "LogAppendTime"
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The dotted names a log understands."""
+        return tuple(_dotted(field.name) for field in fields(cls))
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> LogConfig:
+        """Parse dotted names and text values, as topic configs come.
+
+        >>> LogConfig.from_properties({"retention.ms": "-1"}).retention_ms
+        -1
+        """
+        types = {_dotted(field.name): (field.name, field.type) for field in fields(cls)}
+        values: dict[str, object] = {}
+        for name, text in properties.items():
+            if name not in types:
+                near = get_close_matches(name, types, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise InvalidConfigurationError(f"{name}: a log has no such setting{hint}")
+            field, kind = types[name]
+            try:
+                values[field] = _PARSERS[str(kind)](text)
+            except ValueError:
+                raise InvalidConfigurationError(f"{name}: expected {kind}, found {text!r}") from None
+        return cls(**values)  # type: ignore[arg-type]  # each value was parsed by its field's own type
+
+    def properties(self) -> dict[str, str]:
+        """The settings as dotted names and text values."""
+        return {_dotted(field.name): _text(getattr(self, field.name)) for field in fields(self)}
+
+
+def _dotted(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip() for word in text.split(",") if word.strip()}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {"str": str, "int": int, "float": float, "bool": _boolean}
+_CHECKS: tuple[tuple[str, Callable[..., bool], str], ...] = (
+    ("cleanup_policy", lambda v: bool(_words(v)) and _words(v) <= set(POLICIES), "delete, compact or both"),
+    ("compression_type", lambda v: v in CODECS, " or ".join(CODECS)),
+    ("compression_gzip_level", lambda v: v == -1 or 1 <= v <= 9, "-1 or 1 to 9"),
+    ("compression_lz4_level", lambda v: 1 <= v <= 17, "1 to 17"),
+    ("compression_zstd_level", lambda v: -131072 <= v <= 22, "-131072 to 22"),
+    ("delete_retention_ms", lambda v: v >= 0, "0 or more"),
+    ("flush_messages", lambda v: v >= 1, "1 or more"),
+    ("flush_ms", lambda v: v >= 0, "0 or more"),
+    ("index_interval_bytes", lambda v: v >= 0, "0 or more"),
+    ("max_compaction_lag_ms", lambda v: v >= 1, "1 or more"),
+    ("max_message_bytes", lambda v: v >= 0, "0 or more"),
+    ("message_timestamp_after_max_ms", lambda v: v >= 0, "0 or more"),
+    ("message_timestamp_before_max_ms", lambda v: v >= 0, "0 or more"),
+    ("message_timestamp_type", lambda v: v in TIMESTAMP_TYPES, " or ".join(TIMESTAMP_TYPES)),
+    ("min_cleanable_dirty_ratio", lambda v: 0 <= v <= 1, "0 to 1"),
+    ("min_compaction_lag_ms", lambda v: v >= 0, "0 or more"),
+    ("producer_id_expiration_ms", lambda v: v >= 1, "1 or more"),
+    ("retention_bytes", lambda v: v >= -1, "-1 or more"),
+    ("retention_ms", lambda v: v >= -1, "-1 or more"),
+    ("segment_bytes", lambda v: 14 <= v < 2**31, "14 to 2147483647"),
+    ("segment_index_bytes", lambda v: v >= 4, "4 or more"),
+    ("segment_ms", lambda v: v >= 1, "1 or more"),
+)

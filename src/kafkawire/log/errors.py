@@ -1,0 +1,47 @@
+"""What a log refuses, beyond what Kafka's own error classes can say.
+
+Rules:
+- Every refusal is one of Kafka's errors (`kafkawire.messages.errors`), so that a broker answers with its code as it is.
+- A refused append has changed nothing: not the file, not the indexes, not the producers.
+- `KafkaStorageError` is the only one that is not the caller's doing; its cause is the OSError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkawire.messages.errors import InvalidRecordError, InvalidTimestampError, KafkaStorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class RecordError:
+    """One record that made its batch unacceptable: its index in the batch, and why."""
+
+    index: int
+    message: str
+
+
+class RefusedRecordsError(InvalidRecordError):
+    """INVALID_RECORD, with the records at fault."""
+
+    def __init__(self, message: str, records: Sequence[RecordError] = ()) -> None:
+        super().__init__(message)
+        self.records = tuple(records)
+
+
+class RefusedTimestampsError(InvalidTimestampError):
+    """INVALID_TIMESTAMP, with the records at fault."""
+
+    def __init__(self, message: str, records: Sequence[RecordError] = ()) -> None:
+        super().__init__(message)
+        self.records = tuple(records)
+
+
+def storage_error(path: Path, doing: str, error: OSError) -> KafkaStorageError:
+    """The refusal that stands for a failing disk."""
+    return KafkaStorageError(f"{path}: {doing} failed: {error.strerror or error} (errno {error.errno})")

@@ -1,0 +1,261 @@
+"""The file system as a log sees it: a small protocol, and the real thing behind it.
+
+Rules:
+- Positions are the caller's: reads and writes name theirs, so that one file may be read while it grows.
+- A write is whole or an OSError; after an OSError the bytes past the old end are anyone's guess.
+- A name is durable only after `sync_directory`, contents only after `File.sync`.
+- Open descriptors are bounded: the least recently used is let go, and reopened when it is wanted again.
+- A `File` in somebody's hands stays readable whatever happens to its name.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import resource
+from collections import OrderedDict
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+Bytes = bytes | bytearray | memoryview
+GATHER = min(1024, os.sysconf("SC_IOV_MAX"))
+RESERVED_FOR_OTHERS = 64
+
+
+class File(Protocol):
+    """One open file."""
+
+    def fileno(self) -> int:
+        """The descriptor, for sendfile; -1 where there is none."""
+        ...
+
+    def size(self) -> int: ...
+
+    def read(self, position: int, size: int) -> bytes:
+        """The bytes at the position: as many as asked for, or as many as there are."""
+        ...
+
+    def write(self, position: int, parts: Sequence[Bytes]) -> None: ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def sync(self) -> None: ...
+
+
+class Entry(NamedTuple):
+    """One name in a directory."""
+
+    name: str
+    size: int
+    modified_ms: int
+    is_directory: bool
+
+
+class FileSystem(Protocol):
+    """Everything a log asks of a disk."""
+
+    def open(self, path: Path, *, create: bool = False) -> File: ...
+
+    def list(self, path: Path) -> list[Entry]: ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def make_directory(self, path: Path) -> None: ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Give a file or directory another name, replacing a file that has it."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; one that is not there is fine."""
+        ...
+
+    def remove_directory(self, path: Path) -> None: ...
+
+    def sync_directory(self, path: Path) -> None: ...
+
+    def lock(self, path: Path) -> Lock: ...
+
+
+class Lock(Protocol):
+    """Sole ownership of a directory, until released."""
+
+    def release(self) -> None: ...
+
+
+def read_file(files: FileSystem, path: Path) -> bytes:
+    """The whole content of a file."""
+    file = files.open(path)
+    return file.read(0, file.size())
+
+
+def replace_file(files: FileSystem, path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a file so that a reader, or a restart, sees the old content or the new one, never a mix."""
+    temporary = path.with_name(path.name + ".tmp")
+    files.remove(temporary)
+    file = files.open(temporary, create=True)
+    file.write(0, [content])
+    if durable:
+        file.sync()
+    files.rename(temporary, path)
+    if durable:
+        files.sync_directory(path.parent)
+
+
+class DiskFile:
+    """A descriptor that closes with its last holder."""
+
+    __slots__ = ("__weakref__", "_descriptor")
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self._descriptor = -1
+        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                os.close(self._descriptor)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def read(self, position: int, size: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        while data and (size := size - len(data)):
+            position += len(data)
+            data = os.pread(self._descriptor, size, position)
+            parts.append(data)
+        return b"".join(parts)
+
+    def write(self, position: int, parts: Sequence[Bytes]) -> None:
+        total = 0
+        for part in parts:
+            total += len(part)
+        if len(parts) <= GATHER and (written := os.pwritev(self._descriptor, parts, position)) == total:
+            return
+        self._write_rest(position, [memoryview(part) for part in parts], written if len(parts) <= GATHER else 0)
+
+    def _write_rest(self, position: int, parts: list[memoryview], written: int) -> None:
+        start = 0
+        while True:
+            position += written
+            while start < len(parts) and written >= len(parts[start]):
+                written -= len(parts[start])
+                start += 1
+            if start == len(parts):
+                return
+            parts[start] = parts[start][written:]
+            written = os.pwritev(self._descriptor, parts[start : start + GATHER], position)
+            if not written:
+                raise OSError(errno.EIO, "the disk took no bytes")
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+
+class DiskFiles:
+    """The real file system, with at most `limit` descriptors kept open for reuse."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit or max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FOR_OTHERS) // 2
+        self._open: OrderedDict[Path, DiskFile] = OrderedDict()
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open)
+
+    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+        file = self._open.get(path)
+        if file is not None:
+            self._open.move_to_end(path)
+            return file
+        if create:
+            file = DiskFile(path, os.O_RDWR | os.O_CREAT)
+        else:
+            try:
+                file = DiskFile(path, os.O_RDWR)
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EROFS):
+                    raise
+                file = DiskFile(path, os.O_RDONLY)
+        self._open[path] = file
+        if len(self._open) > self._limit:
+            self._open.popitem(last=False)
+        return file
+
+    def list(self, path: Path) -> list[Entry]:
+        with os.scandir(path) as entries:
+            found = [(entry.name, entry.stat(), entry.is_dir()) for entry in entries]
+        return [Entry(name, stat.st_size, stat.st_mtime_ns // 1_000_000, is_dir) for name, stat, is_dir in found]
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+        self._open.pop(source, None)
+        self._open.pop(target, None)
+        if target.is_dir():
+            for inside in [path for path in self._open if source in path.parents]:
+                del self._open[inside]
+
+    def remove(self, path: Path) -> None:
+        self._open.pop(path, None)
+        path.unlink(missing_ok=True)
+
+    def remove_directory(self, path: Path) -> None:
+        path.rmdir()
+
+    def sync_directory(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, path: Path) -> DiskLock:
+        return DiskLock(path)
+
+
+class DiskLock:
+    """An exclusive lock on a file, as Apache Kafka takes on `.lock`."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = DiskFile(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.lockf(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BlockingIOError(errno.EAGAIN, f"{path} is locked by another process", str(path)) from error
+
+    def release(self) -> None:
+        fcntl.lockf(self._file.fileno(), fcntl.LOCK_UN)
+
+
+def map_file(path: Path) -> memoryview:
+    """A read-only view of a whole file that nobody truncates meanwhile, without reading it into memory.
+
+    >>> len(map_file(Path(__file__))) == Path(__file__).stat().st_size
+    True
+    """
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -1,0 +1,226 @@
+"""One segment of a partition: a log file, its indexes, and the range of offsets it covers.
+
+Rules:
+- Only the last segment of a partition grows. Its end is where its owner says it is, not where the file happens to end:
+  what a failed write left behind it is cut off before the next one.
+- Names change before files go: `.deleted` marks what a restart may remove.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkawire.log import walk
+from kafkawire.log.aborted import AbortedIndex
+from kafkawire.log.lookup import INDEX, TIME_INDEX, Lookup, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from kafkawire.log.configs import LogConfig
+    from kafkawire.log.files import Bytes, Entry, File, FileSystem
+    from kafkawire.records import BatchHeader
+
+LOG, ABORTED = ".log", ".txnindex"
+SUFFIXES = (LOG, INDEX, TIME_INDEX, ABORTED)
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+def stem(offset: int) -> str:
+    """The name of a segment's files without the suffix.
+
+    >>> stem(42)
+    '00000000000000000042'
+    """
+    return f"{offset:020d}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """Bytes of a log file, ready for `sendfile`: valid as long as it is held, whatever becomes of the file's name."""
+
+    file: File
+    path: Path
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def fileno(self) -> int:
+        """The descriptor to send from; -1 where there is none, and `read` serves."""
+        return self.file.fileno()
+
+    def read(self) -> memoryview:
+        """The bytes themselves."""
+        return memoryview(self.file.read(self.position, self.length))
+
+
+class Segment:
+    """A log file and what belongs to it."""
+
+    def __init__(
+        self,
+        files: FileSystem,
+        directory: Path,
+        base_offset: int,
+        config: LogConfig,
+        now: int,
+        *,
+        found: Mapping[str, Entry] | None = None,
+        suffix: str = "",
+    ) -> None:
+        self.base_offset = base_offset
+        self.path = directory / (stem(base_offset) + LOG + suffix)
+        self.created_ms = now
+        self.names_are_durable = found is not None
+        self._files = files
+        log = found.get(self.path.name) if found else None
+        self.size = log.size if log else 0
+        self.modified_ms = log.modified_ms if log else now
+        self._lookup = Lookup(files, self.path, base_offset, config, found)
+        aborted = directory / (stem(base_offset) + ABORTED + suffix)
+        self.aborted = AbortedIndex(files, aborted, exists=found is not None and aborted.name in found)
+        self._first_timestamp = -1
+        self._torn = False
+
+    def __repr__(self) -> str:
+        return f"Segment({self.path.name}, {self.size} bytes)"
+
+    @property
+    def file(self) -> File:
+        return self._files.open(self.path)
+
+    @property
+    def lookup(self) -> Lookup:
+        self._lookup.check(self.size)
+        return self._lookup
+
+    @property
+    def largest_timestamp(self) -> int:
+        return self.lookup.largest.timestamp
+
+    @property
+    def first_timestamp(self) -> int:
+        """The timestamp of the first batch, from which the segment's age is counted; -1 if it has none."""
+        if self._first_timestamp < 0 and self.size:
+            first = next(self.batches(), None)
+            self._first_timestamp = first.max_timestamp if first else -1
+        return self._first_timestamp
+
+    def create(self) -> None:
+        """Make the files."""
+        self._files.open(self.path, create=True)
+        self._lookup.create()
+
+    def append(self, parts: Sequence[Bytes], batches: Iterable[Written]) -> None:
+        """Write batches in one go, and index them; a failure leaves everything as it was."""
+        self.mend()
+        try:
+            self.file.write(self.size, parts)
+        except OSError:
+            self._torn = True
+            with suppress(OSError):
+                self.mend()
+            raise
+        self.note(batches)
+
+    def note(self, batches: Iterable[Written]) -> None:
+        """Take batches that stand at the end of the file into the segment and its indexes."""
+        self.size = self._lookup.note(self.size, batches)
+
+    def mend(self) -> None:
+        """Cut off what a failed write left."""
+        if self._torn:
+            self.file.truncate(self.size)
+            self._torn = False
+
+    def batches(self, position: int = 0) -> Iterator[BatchHeader]:
+        """The headers from a position on."""
+        return walk.headers(self.file, position, self.size)
+
+    def locate(self, offset: int) -> BatchHeader | None:
+        """The first batch that ends at or after an offset."""
+        entry = self.lookup.by_offset(offset)
+        end = entry.position
+        for header in self.batches(entry.position):
+            if header.base_offset > entry.offset and header.position == entry.position > 0:
+                break
+            if header.last_offset >= offset:
+                return header
+            end = header.end
+        if end == self.size or not entry.position:
+            return None
+        self.rebuild_indexes()
+        return next((header for header in self.batches() if header.last_offset >= offset), None)
+
+    def locate_time(self, timestamp: int) -> BatchHeader | None:
+        """The first batch that holds a timestamp as late as this one."""
+        if self.largest_timestamp < timestamp:
+            return None
+        start = self.lookup.by_time(timestamp)
+        return next((header for header in self.batches(start.position) if header.max_timestamp >= timestamp), None)
+
+    def last_batch(self) -> BatchHeader | None:
+        """The last batch; None if there is none, or if the file does not end with a whole one."""
+        last = None
+        for header in self.batches(self.lookup.last_position):
+            last = header
+        return last if last is not None and last.end == self.size else None
+
+    def range(self, position: int, length: int) -> FileRange:
+        return FileRange(self.file, self.path, position, length)
+
+    def truncate(self, position: int, offset: int) -> None:
+        """Cut the file at a batch's position; `offset` is the first one gone."""
+        lookup = self.lookup
+        self.file.truncate(position)
+        self.size = position
+        self._torn = False
+        lookup.truncate(position, offset)
+        self.aborted.truncate(offset)
+        self._first_timestamp = -1
+
+    def start_rebuilding(self) -> None:
+        """Take the segment as empty; `note` fills it again from its own file."""
+        self.size = 0
+        self._lookup.clear()
+        self.aborted.replace([])
+
+    def rebuild_indexes(self) -> None:
+        self._lookup.rebuild(self.batches())
+
+    def seal(self) -> None:
+        """Bring the index files up to date: the segment is complete, or the log is being closed."""
+        self.mend()
+        self.lookup.seal()
+
+    def sync(self) -> None:
+        """Make the log durable, its name included."""
+        self.file.sync()
+        if not self.names_are_durable:
+            self._files.sync_directory(self.path.parent)
+            self.names_are_durable = True
+
+    def sync_indexes(self) -> None:
+        self.lookup.sync()
+        self.aborted.sync()
+
+    def rename(self, old: str, new: str) -> None:
+        """Exchange the suffix of all files, the log last."""
+        paths = [*self._lookup.paths, self.aborted.path, self.path]
+        moved = [path.with_name(path.name.removesuffix(old) + new) for path in paths]
+        for source, target in zip(paths, moved, strict=True):
+            if self._files.exists(source):
+                self._files.rename(source, target)
+        self._lookup.move(moved[:2])
+        self.aborted.path, self.path = moved[2:]
+
+    def remove(self) -> None:
+        """Remove all files, the log first."""
+        for path in (self.path, *self._lookup.paths, self.aborted.path):
+            self._files.remove(path)
