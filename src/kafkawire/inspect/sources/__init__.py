@@ -1,0 +1,1 @@
+"""Where bytes to inspect come from; each source is one module."""
