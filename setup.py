@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
         )
         for path in sorted(SOURCE.glob("**/_*.pyx"))
     ]
-    return list(cythonize(modules, language_level=3, compiler_directives={"embedsignature": False}))
+    return list(cythonize(modules, language_level=3, compiler_directives={"embedsignature": False}))  # type: ignore[no-untyped-call]  # Cython is untyped
 
 
 setup(ext_modules=extensions())

@@ -14,7 +14,7 @@ def build_default(slot: p.Slot) -> Any:
     if slot.default_kind == p.LIST:
         return []
     assert slot.shape is not None
-    result = slot.shape.cls.__new__(slot.shape.cls)
+    result = object.__new__(slot.shape.cls)
     for each in slot.shape.slots:
         setattr(result, each.attribute, build_default(each))
     setattr(result, p.UNKNOWN_TAGS, ())

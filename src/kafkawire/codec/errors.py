@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from kafkawire.exceptions import KafkaWireError
 
@@ -58,6 +58,8 @@ class EncodeError(CodecError):
 
 class UnsupportedVersionError(CodecError):
     """A version this message does not have, or a value that the version has no place for."""
+
+    CODE: ClassVar = 35  # UNSUPPORTED_VERSION, for a server that must answer
 
 
 PAST_END, LENGTH, COUNT, NULL, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING = range(10)

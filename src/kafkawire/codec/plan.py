@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 (BOOL, INT8, INT16, UINT16, INT32, UINT32, INT64, FLOAT64, UUID, STRING, BYTES, RECORDS, STRUCT) = range(13)
@@ -46,52 +45,72 @@ UNKNOWN_TAGS: Final = "unknown_tagged_fields"
 VALUE, LIST, DEFAULT_STRUCT = range(3)
 
 
-@dataclass(slots=True, eq=False)
 class Slot:
     """One attribute of a struct class and its default: an immutable value, a new list, or a new struct.
 
     `shape` is that of the struct, or of the list's elements.
     """
 
-    attribute: str
-    default_kind: int
-    default: Any
-    shape: Shape | None = None
+    __slots__ = ("attribute", "default", "default_kind", "shape")
+
+    def __init__(self, attribute: str, default_kind: int, default: Any, shape: Shape | None = None) -> None:
+        self.attribute, self.default_kind, self.default, self.shape = attribute, default_kind, default, shape
 
 
-@dataclass(slots=True, eq=False)
 class Shape:
-    """A struct class, all its attributes in order, and the engine's own form of it."""
+    """A struct class and all its attributes in order; `native` is the compiled engine's own form of it."""
 
-    cls: type[Any]
-    slots: tuple[Slot, ...]
-    native: Any = field(default=None, repr=False)
+    __slots__ = ("cls", "native", "slots")
+
+    def __init__(self, cls: type[Any], slots: tuple[Slot, ...]) -> None:
+        self.cls, self.slots = cls, slots
+        self.native: Any = None
 
 
-@dataclass(slots=True, eq=False)
 class Step:
     """One field on the wire. `compact` is the form of lengths; `tag` is -1 outside the tag section."""
 
-    slot: Slot
-    code: int
-    is_array: bool
-    compact: bool
-    nullable: bool
-    tag: int
-    element_minimum: int
-    plan: Plan | None = None
+    __slots__ = ("code", "compact", "element_minimum", "is_array", "nullable", "plan", "slot", "tag")
+
+    def __init__(
+        self,
+        slot: Slot,
+        code: int,
+        *,
+        is_array: bool,
+        compact: bool,
+        nullable: bool,
+        tag: int,
+        element_minimum: int,
+        plan: Plan | None,
+    ) -> None:
+        self.slot, self.code, self.tag, self.plan = slot, code, tag, plan
+        self.is_array, self.compact, self.nullable = is_array, compact, nullable
+        self.element_minimum = element_minimum
 
 
-@dataclass(slots=True, eq=False)
 class Plan:
-    """One struct in one version: its steps, its tags, what it lacks, and the engine's own form of it."""
+    """One struct in one version; `native` is the compiled engine's own form of it.
 
-    title: str
-    shape: Shape
-    steps: tuple[Step, ...]
-    tagged: tuple[Step, ...]  # ascending
-    absent: tuple[tuple[Slot, bool], ...]  # with whether a value there may be dropped
-    foreign_tags: frozenset[int]  # tags that this struct has in other versions only
-    flexible: bool
-    minimum: int
-    native: Any = field(default=None, repr=False)
+    `tagged` ascends; `absent` tells of each slot without a field whether a value there may be dropped; `foreign_tags`
+    are tags that the struct has in other versions only.
+    """
+
+    __slots__ = ("absent", "flexible", "foreign_tags", "minimum", "native", "shape", "steps", "tagged", "title")
+
+    def __init__(
+        self,
+        title: str,
+        shape: Shape,
+        *,
+        steps: tuple[Step, ...],
+        tagged: tuple[Step, ...],
+        absent: tuple[tuple[Slot, bool], ...],
+        foreign_tags: frozenset[int],
+        flexible: bool,
+        minimum: int,
+    ) -> None:
+        self.title, self.shape, self.minimum = title, shape, minimum
+        self.steps, self.tagged, self.absent = steps, tagged, absent
+        self.foreign_tags, self.flexible = foreign_tags, flexible
+        self.native: Any = None

@@ -31,7 +31,7 @@ from kafkawire.codec.plan import FORMATS
 from kafkawire.codec.varint import read_uvarint
 
 if TYPE_CHECKING:
-    import struct
+    from struct import Struct
 
 _INT8, _INT16, _INT32 = FORMATS[p.INT8], FORMATS[p.INT16], FORMATS[p.INT32]
 _ZERO_UUID = UUID(int=0)
@@ -44,7 +44,7 @@ class Reader:
         self.view, self.position, self.end = view, position, len(view)
 
     def struct(self, plan: p.Plan) -> Any:
-        result = plan.shape.cls.__new__(plan.shape.cls)
+        result = object.__new__(plan.shape.cls)
         for step in plan.steps:
             self._into(result, step)
         for slot, _ in plan.absent:
@@ -74,12 +74,12 @@ class Reader:
                 raise fault(TAG_VERSION, start, tag, 0)
             at = self.position
             size = self._checked(self._uvarint(), at)
-            step = next((step for step in plan.tagged if step.tag == tag), None)
-            if step is None:
+            known = next((step for step in plan.tagged if step.tag == tag), None)
+            if known is None:
                 unknown.append((tag, bytes(self.view[self.position : self.position + size])))
                 self.position += size
             else:
-                self._tag_value(step, result, size)
+                self._tag_value(known, result, size)
         return tuple(unknown)
 
     def _tag_value(self, step: p.Step, result: Any, size: int) -> None:
@@ -96,7 +96,8 @@ class Reader:
         start = self.position
         count = self._uvarint() - 1 if step.compact else self._fixed(_INT32)
         if count < 0:
-            return self._null(step, count, start)
+            self._null(step, count, start)
+            return None
         left = self.end - self.position
         if count * step.element_minimum > left:
             raise fault(COUNT, start, count, left // step.element_minimum)
@@ -114,7 +115,8 @@ class Reader:
             start = self.position
             marker = self._fixed(_INT8) if step.tag < 0 else self._uvarint() - 1
             if marker < 0:
-                return self._null(step, -1, start)
+                self._null(step, -1, start)
+                return None
         return self._element(step)
 
     def _element(self, step: p.Step) -> Any:
@@ -131,12 +133,10 @@ class Reader:
             value = self._take(16)
             return UUID(bytes=bytes(value)) if any(value) else _ZERO_UUID
         start = self.position
-        if step.compact:
-            length = self._uvarint() - 1
-        else:
-            length = self._fixed(_INT16 if code == p.STRING else _INT32)
+        length = self._uvarint() - 1 if step.compact else self._fixed(_INT16 if code == p.STRING else _INT32)
         if length < 0:
-            return self._null(step, length, start)
+            self._null(step, length, start)
+            return None
         if code == p.STRING and length > p.STRING_LIMIT:
             raise fault(TEXT, start, length, 0)
         value = self._take(self._checked(length, start))
@@ -154,7 +154,7 @@ class Reader:
             raise fault(LENGTH, start, length, left)
         return length
 
-    def _fixed(self, form: struct.Struct) -> Any:
+    def _fixed(self, form: Struct) -> Any:
         position = self.position
         left = self.end - position
         if left < form.size:

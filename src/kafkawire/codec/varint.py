@@ -2,7 +2,7 @@
 
 Rules:
 - At most five bytes; a fifth byte with its top bit set is an error.
-- Overlong forms are read; the result is a 32-bit pattern, so bits beyond are dropped. Only the shortest form is written.
+- Overlong forms are read; the result is a 32-bit pattern, so bits beyond are dropped. Only the shortest is written.
 """
 
 from __future__ import annotations

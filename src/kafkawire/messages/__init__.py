@@ -11,7 +11,7 @@ from kafkawire.codec.errors import CodecError, DecodeError, EncodeError, Unsuppo
 from kafkawire.messages.model import Message, StructBase
 from kafkawire.messages.registry import Api, UnknownMessageError, api, apis, message_class, message_names
 
-_NAMES = (
+__all__ = [
     "Api",
     "CodecError",
     "DecodeError",
@@ -24,12 +24,10 @@ _NAMES = (
     "apis",
     "message_class",
     "message_names",
-)
+]  # and every message, which the stub beside this file declares
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return [*_NAMES, *message_names()]
     if not name[:1].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -41,4 +39,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_NAMES, *message_names()]
+    return [*__all__, *message_names()]

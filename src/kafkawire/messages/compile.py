@@ -67,14 +67,19 @@ def _shape(struct: Struct, name: str, module: str, base: type[StructBase], shape
         "__match_args__": tuple(attributes),
         "__init__": _constructor(slots, name),
     }
-    cls = type(base)(name.rpartition(".")[2], (base,), body)
+    cls: Any = type(name.rpartition(".")[2], (base,), body)
     shape = p.Shape(cls, slots)
     cls.__shape__ = shape
     return shape
 
 
+def attribute_of(field: Field) -> str:
+    """The attribute that holds a field; a Python keyword gets an underscore behind it."""
+    return field.attribute + "_" if iskeyword(field.attribute) else field.attribute
+
+
 def _slot(field: Field, shapes: dict[str, p.Shape]) -> p.Slot:
-    attribute = field.attribute + "_" if iskeyword(field.attribute) else field.attribute
+    attribute = attribute_of(field)
     shape = shapes[field.struct.name] if field.struct is not None else None
     if field.default is not EMPTY:
         return p.Slot(attribute, p.VALUE, field.default, shape)
@@ -117,23 +122,39 @@ def _plan(
         return made[struct.name]
     flexible = schema.is_flexible(version)
     shape = shapes[struct.name]
-    steps, tagged, absent = [], [], []
+    steps: list[p.Step] = []
+    tagged: list[p.Step] = []
+    absent: list[tuple[p.Slot, bool]] = []
     for field, slot in zip(struct.fields, shape.slots, strict=True):
         if version not in field.versions:
             absent.append((slot, field.ignorable))
             continue
         nested = _plan(field.struct, schema, version, shapes, title, made) if field.struct else None
         compact = flexible and not field.legacy
-        minimum = max(1, _minimum(p.CODES[field.type], compact, nested))
-        nullable = version in field.nullable
-        tag = -1 if field.tag is None else field.tag
-        step = p.Step(slot, p.CODES[field.type], field.is_array, compact, nullable, tag, minimum, nested)
+        step = p.Step(
+            slot,
+            p.CODES[field.type],
+            is_array=field.is_array,
+            compact=compact,
+            nullable=version in field.nullable,
+            tag=-1 if field.tag is None else field.tag,
+            element_minimum=max(1, _minimum(p.CODES[field.type], compact, nested)),
+            plan=nested,
+        )
         (steps if field.tag is None else tagged).append(step)
     tagged.sort(key=lambda step: step.tag)
     present = {step.tag for step in tagged}
     foreign = frozenset(field.tag for field in struct.fields if field.tag is not None and field.tag not in present)
-    size = sum(_step_minimum(step) for step in steps) + flexible
-    plan = p.Plan(title, shape, tuple(steps), tuple(tagged), tuple(absent), foreign, flexible, size)
+    plan = p.Plan(
+        title,
+        shape,
+        steps=tuple(steps),
+        tagged=tuple(tagged),
+        absent=tuple(absent),
+        foreign_tags=foreign,
+        flexible=flexible,
+        minimum=sum(map(_step_minimum, steps)) + int(flexible),
+    )
     made[struct.name] = plan
     return plan
 
@@ -152,4 +173,3 @@ def _step_minimum(step: p.Step) -> int:
     if step.nullable and step.code == p.STRUCT:
         return 1
     return _minimum(step.code, step.compact, step.plan)
-

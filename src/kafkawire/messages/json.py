@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="Message")
 
-_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
+_PYTHON_TYPES: Final[dict[str, Any]] = {
     **dict.fromkeys(("int8", "int16", "uint16", "int32", "uint32", "int64"), (int,)),
     "bool": (bool,),
     "float64": (float, int),

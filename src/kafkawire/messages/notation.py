@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -45,15 +44,14 @@ HEADERS: Final = ("api", "message", "versions", "flexible", "deprecated", "unsta
 SECTIONS: Final = ("request", "response", "fields")
 
 
-@dataclass(slots=True)
 class Line:
     """One line that is not blank: how deep, what it says, and its comment."""
 
-    number: int
-    depth: int
-    text: str
-    comment: str
-    children: list[Line] = field(default_factory=list)
+    __slots__ = ("children", "comment", "depth", "number", "text")
+
+    def __init__(self, number: int, depth: int, text: str, comment: str) -> None:
+        self.number, self.depth, self.text, self.comment = number, depth, text, comment
+        self.children: list[Line] = []
 
 
 class Parser:
@@ -201,7 +199,9 @@ class SectionReader:
         versions = self._clip(match["versions"], parent, line)
         struct = None if base in PRIMITIVES else self._struct(declared, versions, line)
         if struct is None and line.children:
-            raise SchemaError(self.place, line.children[0].number, f"a field of type {declared} has no fields of its own")
+            raise SchemaError(
+                self.place, line.children[0].number, f"a field of type {declared} has no fields of its own"
+            )
         nullable = NO_VERSIONS
         if match["null"]:
             nullable = self._clip(match["null"][1:] or None, versions, line)
@@ -276,7 +276,9 @@ def nest(text: str, place: str) -> list[Line]:
         if not line.text:
             continue
         if line.depth > len(stack):
-            raise SchemaError(place, line.number, f"indented by {line.depth * 2}, expected {len(stack) * 2} at the most")
+            raise SchemaError(
+                place, line.number, f"indented by {line.depth * 2}, expected {len(stack) * 2} at the most"
+            )
         del stack[line.depth :]
         (stack[-1].children if stack else top).append(line)
         stack.append(line)

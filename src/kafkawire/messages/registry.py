@@ -8,10 +8,8 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +19,7 @@ from kafkawire.messages.schema import ApiSchema, MessageSchema, Versions, camel_
 if TYPE_CHECKING:
     from kafkawire.messages.model import Message
 
-SCHEMAS: Final = Path(str(files("kafkawire"))) / "schemas"
+SCHEMAS: Final = Path(__file__).parent.parent / "schemas"
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
 
@@ -30,12 +28,14 @@ class UnknownMessageError(KafkaWireError, LookupError):
     """No message or API has this name or key."""
 
 
-@dataclass(frozen=True)
 class Api:
     """One API key: its name, its versions, its two messages, and the headers they travel with."""
 
-    key: int
-    name: str
+    def __init__(self, key: int, name: str) -> None:
+        self.key, self.name = key, name
+
+    def __repr__(self) -> str:
+        return f"Api({self.key}, {self.name!r})"
 
     @cached_property
     def schema(self) -> ApiSchema:

@@ -10,7 +10,6 @@ Rules:
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 from uuid import UUID
 
@@ -90,14 +89,14 @@ def with_default(field: Field, text: str | None, place: str) -> Field:
     if text is None:
         # a nullable `records` field without a default is null in Kafka; every other nullable field is empty
         if field.type == "records" and field.nullable:
-            return replace(field, default=None)
-        return replace(field, default=zero)
+            return field._replace(default=None)
+        return field._replace(default=zero)
     if text == "null":
         if field.nullable != field.versions:
             raise SchemaError(place, field.line, f"= null, but {field.name} is not nullable in all of its versions")
-        return replace(field, default=None)
+        return field._replace(default=None)
     try:
-        return replace(field, default=_literal(field, text))
+        return field._replace(default=_literal(field, text))
     except ValueError as error:
         raise SchemaError(place, field.line, f"default {text} does not fit {field.type_text}: {error}") from None
 
@@ -120,5 +119,5 @@ def _literal(field: Field, text: str) -> Default:
     if field.type == "uuid":
         return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
     if not text.startswith('"'):
-        raise ValueError('expected a text in double quotes, or null')
+        raise ValueError("expected a text in double quotes, or null")
     return text[1:-1]

@@ -3,15 +3,15 @@
 Rules:
 - A range of versions is closed on both sides; `3+` ends at the last version of what it stands in.
 - Ranges are clipped to the parent's, so a field's range always lies inside its struct's.
+- Schemas do not change once they are read.
 - A default is a Python value: number, bool, str, UUID, None, or EMPTY for an empty array, bytes or struct.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from kafkawire.exceptions import KafkaWireError
@@ -54,7 +54,6 @@ EMPTY: Final = Empty()
 Default = bool | int | float | str | UUID | None | Empty
 
 
-@dataclass(frozen=True, slots=True)
 class Versions:
     """A closed range of versions; empty when first > last.
 
@@ -62,8 +61,19 @@ class Versions:
     ('3-5', True, False)
     """
 
-    first: int
-    last: int
+    __slots__ = ("first", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.first, self.last = first, last
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Versions) and (self.first, self.last) == (other.first, other.last)
+
+    def __hash__(self) -> int:
+        return hash((self.first, self.last))
+
+    def __repr__(self) -> str:
+        return f"Versions({self.first}, {self.last})"
 
     def __contains__(self, version: int) -> bool:
         return self.first <= version <= self.last
@@ -88,8 +98,7 @@ class Versions:
 NO_VERSIONS: Final = Versions(1, 0)
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(NamedTuple):
     """Fields in wire order; `shared` where it was declared by a `struct` line."""
 
     name: str
@@ -98,8 +107,7 @@ class Struct:
     shared: bool = False
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One field: its type, where it exists, where it may be null, how it is tagged, and its default."""
 
     name: str
@@ -114,13 +122,13 @@ class Field:
     is_key: bool
     legacy: bool
     line: int
-    struct: Struct | None = field(repr=False, default=None)
+    struct: Struct | None = None
 
-    @cached_property
+    @property
     def attribute(self) -> str:
         return snake_case(self.name)
 
-    @cached_property
+    @property
     def json_name(self) -> str:
         return self.name[0].lower() + self.name[1:]
 
@@ -131,8 +139,7 @@ class Field:
         return ("[]" if self.is_array else "") + self.declared_type + nullable
 
 
-@dataclass(frozen=True)
-class MessageSchema:
+class MessageSchema(NamedTuple):
     """One message: a request, a response, a header or a data message."""
 
     name: str
@@ -148,8 +155,7 @@ class MessageSchema:
         return version in self.flexible
 
 
-@dataclass(frozen=True)
-class ApiSchema:
+class ApiSchema(NamedTuple):
     """Request and response of one API key; they share their ranges."""
 
     key: int
@@ -164,6 +170,7 @@ class ApiSchema:
     place: str
 
 
+@cache
 def snake_case(name: str) -> str:
     """The attribute of a field, the stem of a schema's file.
 

@@ -1,0 +1,73 @@
+"""Writes what derives from the schemas, or checks that it is up to date: `python -m kafkawire.messages.generate`.
+
+Rules:
+- Run from the root of a checkout. `--check` changes nothing and fails on a file that is out of date, missing or left
+  over, and on an unformatted schema; `--format` formats the schemas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkawire.messages.formatter import format_schema
+from kafkawire.messages.reference import render_reference, render_supported, vector_versions
+from kafkawire.messages.registry import SCHEMAS
+from kafkawire.messages.stubs import render_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def generated(root: Path) -> Iterator[tuple[Path, str]]:
+    """Every derived file and its text."""
+    yield root / "src/kafkawire/messages/__init__.pyi", render_stub()
+    vectors = (root / "tests/vectors/messages.tsv").read_text(encoding="utf-8").splitlines()
+    yield root / "SUPPORTED.md", render_supported(vector_versions(vectors))
+    for name, text in render_reference():
+        yield root / "docs/protocol" / name, text
+
+
+def schema_files() -> list[Path]:
+    return sorted([*SCHEMAS.glob("api/*.api"), *SCHEMAS.glob("data/*/*.msg")])
+
+
+def problems(root: Path) -> Iterator[str]:
+    """What `make generate` or `make format` would change, a line each."""
+    expected = dict(generated(root))
+    for path, text in expected.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            yield f"{path.relative_to(root)} is out of date: run `make generate`"
+    for path in (root / "docs/protocol").rglob("*.md"):
+        if path not in expected:
+            yield f"{path.relative_to(root)} is left over: delete it"
+    for path in schema_files():
+        text = path.read_text(encoding="utf-8")
+        if format_schema(text, path.relative_to(SCHEMAS).as_posix()) != text:
+            yield f"{path.relative_to(SCHEMAS)} is not formatted: run `make format`"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="kafkawire.messages.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, fail where something would change")
+    parser.add_argument("--format", action="store_true", help="format the schemas")
+    options = parser.parse_args(arguments)
+    root = Path.cwd()
+    if options.check:
+        found = list(problems(root))
+        sys.stderr.writelines(f"{problem}\n" for problem in found)
+        return 1 if found else 0
+    if options.format:
+        for path in schema_files():
+            path.write_text(format_schema(path.read_text(encoding="utf-8"), path.name), encoding="utf-8")
+        return 0
+    for path, text in generated(root):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,148 @@
+"""Requests and responses as whole frames: size, header, body.
+
+Rules:
+- The header's version follows from the API and the body's version (`Api.request_header_version`); a request header of
+  an unknown version is still readable, because the client id never takes the compact form.
+- Offsets in errors count from the start of the frame, its size included.
+- A response is read with what its request asked; an ApiVersions response may come as version 0 whatever was asked
+  (KIP-511).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.messages import (
+    Api,
+    ApiVersionsResponse,
+    DecodeError,
+    RequestHeader,
+    ResponseHeader,
+    UnknownMessageError,
+    api,
+)
+from kafkawire.wire.errors import CorrelationError, UnknownApiError, UnsupportedRequestError, WireError
+from kafkawire.wire.frames import SIZE, frame, unframe
+
+if TYPE_CHECKING:
+    from kafkawire.messages import Message
+
+API_VERSIONS: Final = 18
+_KEY_AND_VERSION: Final = struct.Struct(">hh")
+
+
+def encode_request(message: Message, *, version: int, correlation_id: int, client_id: str | None = None) -> bytes:
+    """A request as one frame.
+
+    >>> from kafkawire.messages import HeartbeatRequest
+    >>> message = HeartbeatRequest(group_id="g", member_id="m")
+    >>> header, read = decode_request(encode_request(message, version=4, correlation_id=7, client_id="me"))
+    >>> header.correlation_id, header.client_id, read == message
+    (7, 'me', True)
+    """
+    parts = encode_request_parts(message, version=version, correlation_id=correlation_id, client_id=client_id)
+    return b"".join(parts)
+
+
+def encode_request_parts(
+    message: Message, *, version: int, correlation_id: int, client_id: str | None = None
+) -> list[bytes | memoryview]:
+    """A request as the parts of one frame, record payloads neither copied nor joined."""
+    which = _api_of(message, "request")
+    header = RequestHeader(
+        request_api_key=which.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
+    )
+    body = message.encode_parts(version)
+    return frame([header.encode(which.request_header_version(version)), *body])
+
+
+def encode_response(message: Message, *, api_key: int, version: int, correlation_id: int) -> bytes:
+    """A response as one frame."""
+    parts = encode_response_parts(message, api_key=api_key, version=version, correlation_id=correlation_id)
+    return b"".join(parts)
+
+
+def encode_response_parts(
+    message: Message, *, api_key: int, version: int, correlation_id: int
+) -> list[bytes | memoryview]:
+    """A response as the parts of one frame, record payloads neither copied nor joined."""
+    which = _api_of(message, "response")
+    if which.key != api_key:
+        raise WireError(f"{type(message).__name__} answers API key {which.key}, not {api_key}")
+    header = ResponseHeader(correlation_id=correlation_id)
+    return frame([header.encode(which.response_header_version(version)), *message.encode_parts(version)])
+
+
+def decode_request_header(data: bytes | bytearray | memoryview) -> tuple[RequestHeader, int]:
+    """The header of a request frame, and the offset of its body; the version may be one nobody knows."""
+    view = unframe(data)
+    if len(view) < SIZE.size + _KEY_AND_VERSION.size:
+        raise WireError(f"expected a request header, found a frame of {len(view) - SIZE.size} bytes")
+    key, version = _KEY_AND_VERSION.unpack_from(view, SIZE.size)
+    try:
+        which = api(key)
+    except UnknownMessageError:
+        raise UnknownApiError(RequestHeader(request_api_key=key, request_api_version=version)) from None
+    return RequestHeader.decode_prefix(view, which.request_header_version(version), SIZE.size)
+
+
+def decode_request(
+    data: bytes | bytearray | memoryview, *, allow_trailing: bool = False
+) -> tuple[RequestHeader, Message]:
+    """The header and the message of a request frame.
+
+    UnknownApiError and UnsupportedRequestError carry the header, for whoever must answer.
+    """
+    header, offset = decode_request_header(data)
+    which = api(header.request_api_key)
+    version = header.request_api_version
+    if version not in which.versions:
+        raise UnsupportedRequestError(header, which.name, str(which.versions))
+    return header, _body(which.request, data, version, offset, allow_trailing)
+
+
+def decode_response(
+    data: bytes | bytearray | memoryview,
+    *,
+    api_key: int,
+    version: int,
+    correlation_id: int | None = None,
+    allow_trailing: bool = False,
+) -> tuple[ResponseHeader, Message]:
+    """The header and the message of a response frame to a request of this API and version.
+
+    Where a correlation id is given, the response must carry it.
+    """
+    which = api(api_key)
+    view = unframe(data)
+    header, offset = ResponseHeader.decode_prefix(view, which.response_header_version(version), SIZE.size)
+    if correlation_id is not None and header.correlation_id != correlation_id:
+        raise CorrelationError(
+            f"{which.name} v{version}: expected a response to request {correlation_id}, "
+            f"found one to {header.correlation_id}"
+        )
+    try:
+        return header, _body(which.response, view, version, offset, allow_trailing)
+    except DecodeError:
+        if api_key != API_VERSIONS or version == 0:
+            raise
+        return header, _body(ApiVersionsResponse, view, 0, offset, allow_trailing)
+
+
+def _body(
+    cls: type[Message], data: bytes | bytearray | memoryview, version: int, offset: int, allow_trailing: bool
+) -> Message:
+    message, end = cls.decode_prefix(data, version, offset)
+    if end < len(data) and not allow_trailing:
+        error = DecodeError(end, "the end of the frame", f"{len(data) - end} bytes more")
+        error.title = f"{cls.__name__} v{version}"
+        raise error
+    return message
+
+
+def _api_of(message: Message, kind: str) -> Api:
+    schema = type(message).__schema__
+    if schema.kind != kind or schema.key is None:
+        raise WireError(f"{schema.name} is not a {kind}")
+    return api(schema.key)
