@@ -3,14 +3,19 @@
 Rules:
 - Entries are in the order of their markers. Only aborts are listed, so most segments have no file at all.
 - The stored last stable offset bounds how far a reader must look: later entries concern later data.
-- The list is small, so it is held in memory once it was read, and written through.
+- The list is small, so it is held in memory once it was read. New entries go to the file at once if the disk lets
+  them, and in any case before the segment counts as durable.
 """
 
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
+
+from kafkawire.log.files import read_file
+from kafkawire.messages.errors import KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,28 +63,38 @@ class AbortedIndex:
         self.path = path
         self._files = files
         self._entries: list[AbortedTransaction] | None = None if exists else []
+        self._stored = 0
+        self._keeps_file = False
 
     @property
     def entries(self) -> list[AbortedTransaction]:
         if self._entries is None:
-            file = self._files.open(self.path)
-            self._entries = decode_aborted(file.read(0, file.size()))
-            if self._entries is None:
-                raise ValueError(f"{self.path}: not an index of aborted transactions")
+            entries = decode_aborted(read_file(self._files, self.path))
+            if entries is None:
+                raise KafkaStorageError(f"{self.path}: not an index of aborted transactions")
+            self._entries = entries
+            self._stored = len(entries)
         return self._entries
 
     def append(self, entry: AbortedTransaction) -> None:
-        position = len(self.entries) * LAYOUT.size
-        self._files.open(self.path, create=True).write(position, [encode_aborted([entry])])
+        """Add an entry; if the disk refuses it now, `spill` tries again."""
         self.entries.append(entry)
+        with suppress(OSError):
+            self.spill()
 
-    def replace(self, entries: list[AbortedTransaction]) -> None:
-        """Write the file anew; no entries, no file."""
-        self._entries = entries
-        if entries:
+    def spill(self) -> None:
+        """Write what is not yet in the file."""
+        if self._entries and self._stored < len(self._entries):
             file = self._files.open(self.path, create=True)
-            file.truncate(0)
-            file.write(0, [encode_aborted(entries)])
+            file.write(self._stored * LAYOUT.size, [encode_aborted(self._entries[self._stored :])])
+            self._stored = len(self._entries)
+
+    def replace(self, entries: list[AbortedTransaction], *, keep_file: bool = False) -> None:
+        """Write the file anew; without entries there is none, unless it is to be kept."""
+        self._entries, self._stored, self._keeps_file = entries, 0, keep_file
+        if entries or keep_file:
+            self._files.open(self.path, create=True).truncate(0)
+            self.spill()
         else:
             self._files.remove(self.path)
 
@@ -89,6 +104,6 @@ class AbortedIndex:
         if len(kept) < len(self.entries):
             self.replace(kept)
 
-    def sync(self) -> None:
-        if self._entries:
-            self._files.open(self.path).sync()
+    @property
+    def has_file(self) -> bool:
+        return bool(self._entries) or self._entries is None or self._keeps_file

@@ -89,11 +89,6 @@ class IndexFile:
             self._stored = len(self)
             self._tail = bytearray()
 
-    def sync(self) -> None:
-        """Write everything and make it durable."""
-        self.spill()
-        self._files.open(self.path, create=True).sync()
-
     def keep(self, count: int) -> None:
         """Forget the entries past the first `count`."""
         if count >= len(self):

@@ -144,10 +144,6 @@ class Lookup:
         self._offsets.spill()
         self._times.spill()
 
-    def sync(self) -> None:
-        self._offsets.sync()
-        self._times.sync()
-
     def move(self, paths: Iterable[Path]) -> None:
         """The files have other names now."""
         self._offsets.path, self._times.path = paths

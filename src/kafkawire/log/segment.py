@@ -77,7 +77,8 @@ class Segment:
         self.base_offset = base_offset
         self.path = directory / (stem(base_offset) + LOG + suffix)
         self.created_ms = now
-        self.names_are_durable = found is not None
+        self.is_durable = found is not None
+        """Whether names and indexes would survive a power cut; the log itself is its owner's to know."""
         self._files = files
         log = found.get(self.path.name) if found else None
         self.size = log.size if log else 0
@@ -188,6 +189,7 @@ class Segment:
     def start_rebuilding(self) -> None:
         """Take the segment as empty; `note` fills it again from its own file."""
         self.size = 0
+        self.is_durable = False
         self._lookup.clear()
         self.aborted.replace([])
 
@@ -198,17 +200,17 @@ class Segment:
         """Bring the index files up to date: the segment is complete, or the log is being closed."""
         self.mend()
         self.lookup.seal()
+        self.aborted.spill()
 
-    def sync(self) -> None:
-        """Make the log durable, its name included."""
-        self.file.sync()
-        if not self.names_are_durable:
-            self._files.sync_directory(self.path.parent)
-            self.names_are_durable = True
+    def spill(self) -> None:
+        """Write the index entries that wait in memory."""
+        self.lookup.spill()
+        self.aborted.spill()
 
-    def sync_indexes(self) -> None:
-        self.lookup.sync()
-        self.aborted.sync()
+    def index_files(self) -> list[File]:
+        """The files that must be durable, besides the log, before a finished segment is."""
+        paths = [*self._lookup.paths, *([self.aborted.path] if self.aborted.has_file else [])]
+        return [self._files.open(path, create=True) for path in paths]
 
     def rename(self, old: str, new: str) -> None:
         """Exchange the suffix of all files, the log last."""

@@ -1,0 +1,150 @@
+"""The segments of a partition, in order: finding one's way among them, and their coming and going.
+
+Rules:
+- Base offsets rise; a segment covers the offsets up to the next one's base. There is always at least one.
+- Offsets may have gaps, within a segment and between two, where compaction removed records.
+- A segment that goes is renamed before it is removed, so that a stop in between leaves no half of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkawire.log.segment import DELETED, Segment
+from kafkawire.records import read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kafkawire.log.aborted import AbortedTransaction
+    from kafkawire.records import BatchHeader
+
+
+class Place(NamedTuple):
+    """A batch and the segment it is in."""
+
+    segment: Segment
+    batch: BatchHeader
+
+
+class FoundTimestamp(NamedTuple):
+    """A record found by time."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+class Chain:
+    """All segments of one partition."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def active(self) -> Segment:
+        """The one that grows."""
+        return self._segments[-1]
+
+    @property
+    def sealed(self) -> list[Segment]:
+        """The ones that do not."""
+        return self._segments[:-1]
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def end_of(self, segment: Segment, log_end: int) -> int:
+        """The first offset after those a segment covers."""
+        number = self._segments.index(segment) + 1
+        return self._segments[number].base_offset if number < len(self._segments) else log_end
+
+    def starting_at(self, offset: int) -> list[Segment]:
+        """The segment that covers an offset, and all after it."""
+        number = bisect_right(self._segments, offset, key=_base_offset)
+        return self._segments[max(0, number - 1) :]
+
+    def locate(self, offset: int) -> Place | None:
+        """The first batch that ends at or after an offset."""
+        if offset >= self.active.base_offset:
+            batch = self.active.locate(offset)
+            return Place(self.active, batch) if batch else None
+        for segment in self.starting_at(offset):
+            batch = segment.locate(offset)
+            if batch is not None:
+                return Place(segment, batch)
+        return None
+
+    def position_of(self, segment: Segment, offset: int, log_end: int) -> int:
+        """Where in a segment the batches from an offset on start; its size if they are all before."""
+        if offset >= log_end or offset >= self.end_of(segment, log_end):
+            return segment.size
+        batch = segment.locate(offset)
+        return batch.position if batch else segment.size
+
+    def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Aborted transactions with records between two offsets, by their markers."""
+        found = []
+        for segment in self.starting_at(start):
+            for entry in segment.aborted.entries:
+                if entry.last_offset >= start and entry.first_offset < end:
+                    found.append(entry)
+                if entry.last_stable_offset >= end:
+                    return found
+        return found
+
+    def find_timestamp(self, timestamp: int, start: int) -> FoundTimestamp | None:
+        """The first record from an offset on whose timestamp is not before the one given."""
+        for segment in self.starting_at(start):
+            if segment.largest_timestamp < timestamp:
+                continue
+            first = segment.locate_time(timestamp)
+            for batch in segment.batches(first.position) if first else ():
+                if batch.max_timestamp >= timestamp and batch.last_offset >= start:
+                    found = _record_at(segment, batch, timestamp, start)
+                    if found is not None:
+                        return found
+        return None
+
+    def find_largest_timestamp(self, start: int) -> FoundTimestamp | None:
+        """The first record with the largest timestamp of all."""
+        largest = max((segment.largest_timestamp for segment in self.starting_at(start)), default=-1)
+        return self.find_timestamp(largest, start) if largest >= 0 else None
+
+    def add(self, segment: Segment) -> None:
+        self._segments.append(segment)
+
+    def drop(self, segments: Iterable[Segment]) -> None:
+        """Remove segments, files and all."""
+        gone = list(segments)
+        for segment in gone:
+            segment.rename("", DELETED)
+        self._segments = [segment for segment in self._segments if segment not in gone]
+        for segment in gone:
+            segment.remove()
+
+    def replace(self, old: list[Segment], new: list[Segment]) -> None:
+        """Put segments in the place of neighbours; the files are the caller's business."""
+        number = self._segments.index(old[0])
+        self._segments[number : number + len(old)] = new
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _record_at(segment: Segment, header: BatchHeader, timestamp: int, start: int) -> FoundTimestamp | None:
+    data = segment.file.read(header.position, header.size)
+    for batch in read_batches(data, verify=False):
+        for record in batch.records():
+            if record.timestamp >= timestamp and record.offset >= start:
+                return FoundTimestamp(record.offset, record.timestamp, batch.leader_epoch)
+    return None

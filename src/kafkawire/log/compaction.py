@@ -1,0 +1,184 @@
+"""Compaction: finished segments rewritten with the last record of each key.
+
+Rules:
+- Only finished segments below the last stable offset, and older than min.compaction.lag.ms, are touched.
+- It runs when enough of the log is dirty (min.cleanable.dirty.ratio), or waited for max.compaction.lag.ms.
+- Neighbouring segments are merged as long as the result fits one. Readers keep the files they hold.
+- The new files are durable under `.cleaned` names before they are renamed `.swap`; from then on a restart completes the
+  exchange, before that it forgets it.
+- A failing disk leaves the log as it was.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from kafkawire.log import walk
+from kafkawire.log.cleaning import Cleaner, Transactions
+from kafkawire.log.errors import storage_error
+from kafkawire.log.lookup import Written
+from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
+from kafkawire.records import parse_header, read_batches, to_arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkawire.log.aborted import AbortedTransaction
+    from kafkawire.log.files import FileSystem
+    from kafkawire.log.partition import Partition
+    from kafkawire.records import Batch
+
+MOST_KEYS = 4_000_000
+WRITE = 1024 * 1024
+LONGEST_KEY = 32
+
+
+class KeyOffsets(dict[bytes, int]):
+    """The highest offset of each key; a long key is held as its digest."""
+
+    def get(self, key: bytes, default: int = -1) -> int:  # type: ignore[override]  # only offsets, never None
+        return super().get(_short(key), default)
+
+    def note(self, key: bytes, offset: int) -> None:
+        self[_short(key)] = offset
+
+
+def compact(log: Partition, *, force: bool = False) -> bool:
+    """Clean what can be cleaned, if it is due; whether anything was."""
+    cleanable = _cleanable(log)
+    dirty = [segment for segment in cleanable if segment.base_offset >= log.cleaned_offset and segment.size]
+    if not dirty or not (force or _is_due(log, cleanable, dirty)):
+        return False
+    latest, mapped = _map_keys(log, dirty)
+    last = dirty[mapped - 1]
+    end = log.segments.end_of(last, log.end_offset)
+    scope = [segment for segment in cleanable if segment.base_offset <= last.base_offset]
+    aborted = [entry for segment in scope for entry in segment.aborted.entries]
+    transactions = Transactions(aborted)
+    cleaner = Cleaner(latest, end, transactions, log.producers.entries, log.clock(), log.config.delete_retention_ms)
+    for group in _groups(scope, log.config.segment_bytes):
+        _clean_group(log, group, cleaner, transactions)
+    log.snapshots.keep(segment.base_offset for segment in log.segments)
+    log.cleaned_offset = end
+    return True
+
+
+def _cleanable(log: Partition) -> list[Segment]:
+    found = []
+    for segment in log.segments.sealed:
+        too_young = log.clock() - segment.largest_timestamp < log.config.min_compaction_lag_ms
+        if log.segments.end_of(segment, log.end_offset) > log.last_stable_offset or too_young:
+            break
+        found.append(segment)
+    return found
+
+
+def _is_due(log: Partition, cleanable: list[Segment], dirty: list[Segment]) -> bool:
+    ratio = sum(segment.size for segment in dirty) / max(1, sum(segment.size for segment in cleanable))
+    waited = log.clock() - dirty[0].first_timestamp
+    return ratio >= log.config.min_cleanable_dirty_ratio or waited > log.config.max_compaction_lag_ms
+
+
+def _map_keys(log: Partition, dirty: list[Segment]) -> tuple[KeyOffsets, int]:
+    """The highest offset of each key in dirty segments, and in how many of them: as many as memory is for."""
+    latest = KeyOffsets()
+    for number, segment in enumerate(dirty):
+        for _, piece, scan in walk.sweep(segment.file, 0, segment.size):
+            whole = memoryview(piece)[: scan.end]
+            ends = log.segments.aborted(scan.base_offset[0], scan.last_offset[-1] + 1) if scan.count else []
+            aborted = [(entry.producer_id, entry.first_offset) for entry in ends]
+            rows = to_arrow(whole, columns=["offset", "key"], verify=False, aborted=aborted)
+            for offset, key in zip(rows["offset"].to_pylist(), rows["key"].to_pylist(), strict=True):
+                if key is not None and offset is not None:
+                    latest.note(key, offset)
+        if len(latest) > MOST_KEYS:
+            return latest, number + 1
+    return latest, len(dirty)
+
+
+def _groups(segments: list[Segment], most_bytes: int) -> Iterator[list[Segment]]:
+    group: list[Segment] = []
+    for number, segment in enumerate(segments):
+        following = segments[number + 1].base_offset if number + 1 < len(segments) else segment.base_offset
+        size = sum(other.size for other in group) + segment.size
+        if group and (size > most_bytes or following - group[0].base_offset > MAX_RELATIVE_OFFSET):
+            yield group
+            group = []
+        group.append(segment)
+    if group:
+        yield group
+
+
+def _clean_group(log: Partition, group: list[Segment], cleaner: Cleaner, transactions: Transactions) -> None:
+    files = log.files
+    fresh = Segment(files, log.directory, group[0].base_offset, log.config, log.clock(), suffix=CLEANED)
+    fresh.remove()
+    try:
+        fresh.create()
+        transactions.kept = []
+        _write_clean(fresh, group, cleaner, log.clock() - log.config.delete_retention_ms)
+        _keep_aborted(fresh, group, transactions.kept)
+        fresh.seal()
+        for file in (fresh.file, *fresh.index_files()):
+            file.sync()
+    except OSError as error:
+        with suppress(OSError):
+            fresh.remove()
+        raise storage_error(fresh.path, "compaction", error) from error
+    fresh.modified_ms = group[-1].modified_ms
+    _exchange(log, files, group, fresh)
+
+
+def _write_clean(fresh: Segment, group: list[Segment], cleaner: Cleaner, tombstones_before: int) -> None:
+    parts: list[bytes | memoryview] = []
+    written: list[Written] = []
+    size = 0
+    for number, segment in enumerate(group):
+        legacy_tombstones_go = segment.modified_ms < tombstones_before
+        for batch, ends_segment in _batches(segment):
+            is_last = ends_segment and number == len(group) - 1
+            left = cleaner.clean(batch, is_last=is_last, legacy_tombstones_go=legacy_tombstones_go)
+            if left is None:
+                continue
+            header = parse_header(left)
+            parts.append(left)
+            written.append(Written(header.last_offset, len(left), header.max_timestamp))
+            size += len(left)
+            if size >= WRITE:
+                fresh.append(parts, written)
+                parts, written, size = [], [], 0
+    fresh.append(parts, written)
+
+
+def _batches(segment: Segment) -> Iterator[tuple[Batch, bool]]:
+    for position, piece, scan in walk.sweep(segment.file, 0, segment.size):
+        for batch in read_batches(memoryview(piece)[: scan.end], verify=False):
+            yield batch, position + batch.end == segment.size
+
+
+def _keep_aborted(fresh: Segment, group: list[Segment], kept: list[AbortedTransaction]) -> None:
+    # An empty list must replace the old one too, or readers would skip what the producer committed later.
+    if any(segment.aborted.entries for segment in group):
+        fresh.aborted.replace(sorted(kept, key=lambda entry: entry.last_offset), keep_file=True)
+
+
+def _exchange(log: Partition, files: FileSystem, group: list[Segment], fresh: Segment) -> None:
+    try:
+        fresh.rename(CLEANED, SWAP)
+        files.sync_directory(log.directory)
+        log.segments.replace(group, [fresh])
+        for segment in group:
+            segment.rename("", DELETED)
+        fresh.rename(SWAP, "")
+        files.sync_directory(log.directory)
+        fresh.is_durable = True
+        for segment in group:
+            segment.remove()
+    except OSError as error:
+        raise storage_error(fresh.path, "exchanging compacted segments", error) from error
+
+
+def _short(key: bytes) -> bytes:
+    return key if len(key) <= LONGEST_KEY else blake2b(key, digest_size=LONGEST_KEY).digest()

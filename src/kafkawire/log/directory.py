@@ -1,0 +1,217 @@
+"""A directory of partitions, as Apache Kafka lays it out.
+
+Rules:
+- One process owns a directory at a time; a lock says so.
+- The mark of a clean stop is removed before anything is opened, and written after everything is closed.
+- Checkpoints may lag behind, never run ahead: they are written after what they speak of is durable.
+- A partition that is deleted loses its name first, durably; its files go when `purge` finds the time.
+- The directory knows no threads: whoever owns it calls `maintain` and `checkpoint` from time to time.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from kafkawire.log import checkpoints
+from kafkawire.log.configs import LogConfig
+from kafkawire.log.errors import storage_error
+from kafkawire.log.files import DiskFiles, replace_file
+from kafkawire.log.partition import Partition
+from kafkawire.messages.errors import InconsistentTopicIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kafkawire.log.checkpoints import TopicPartition
+    from kafkawire.log.files import FileSystem
+
+_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
+_DELETED = re.compile(r".+\.[0-9a-f]+-delete")
+_CLEAN = b'{"version":0,"brokerEpoch":-1}'
+LONGEST_NAME = 255
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class LogDirectory:
+    """All partitions under one root.
+
+    >>> from kafkawire.log.memory import MemoryFiles
+    >>> logs = LogDirectory(Path("/data"), files=MemoryFiles())
+    >>> logs.create("orders", 0)
+    Partition(orders-0, 0..0)
+    >>> logs.close()
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        files: FileSystem | None = None,
+        clock: Callable[[], int] = wall_clock,
+        config: LogConfig | None = None,
+        topic_configs: Mapping[str, LogConfig] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root = root
+        self.clock = clock
+        self.config = config or LogConfig()
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self._topic_configs = dict(topic_configs or {})
+        self._files: FileSystem = files or DiskFiles()
+        try:
+            self._files.make_directory(root)
+            self._lock = self._files.lock(root / checkpoints.LOCK)
+            self.properties = self._identify(properties or {})
+            self.was_clean = self._files.exists(root / checkpoints.CLEAN_SHUTDOWN)
+            self._files.remove(root / checkpoints.CLEAN_SHUTDOWN)
+            self._files.sync_directory(root)
+            self._open_all()
+        except OSError as error:
+            raise storage_error(root, "opening the log directory", error) from error
+
+    def create(
+        self, topic: str, number: int, *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> Partition:
+        """Make a partition, or take the one that is there; another topic id is refused."""
+        key = topic, number
+        existing = self.partitions.get(key)
+        if existing is None:
+            if config is not None:
+                self._topic_configs[topic] = config
+            directory = self.root / f"{topic}-{number}"
+            try:
+                self._files.make_directory(directory)
+                self._files.sync_directory(self.root)
+            except OSError as error:
+                raise storage_error(directory, "making the partition", error) from error
+            existing = self._open(key, directory, clean=False)
+        if topic_id is not None and existing.topic_id != topic_id:
+            if existing.topic_id is not None:
+                raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
+            existing.set_topic_id(topic_id)
+        return existing
+
+    def delete(self, topic: str, number: int) -> None:
+        """Take a partition away: its name is free at once, its files go with the next `purge`."""
+        partition = self.partitions.pop((topic, number))
+        suffix = f"-{number}.{uuid4().hex}-delete"
+        target = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
+        try:
+            self._files.rename(partition.directory, target)
+            self._files.sync_directory(self.root)
+        except OSError as error:
+            self.partitions[topic, number] = partition
+            raise storage_error(partition.directory, "deleting the partition", error) from error
+
+    def purge(self) -> int:
+        """Remove the files of deleted partitions; how many partitions went."""
+        names = [entry.name for entry in self._files.list(self.root) if entry.is_directory]
+        gone = 0
+        for name in filter(_DELETED.fullmatch, names):
+            with suppress(OSError):
+                for entry in self._files.list(self.root / name):
+                    self._files.remove(self.root / name / entry.name)
+                self._files.remove_directory(self.root / name)
+                gone += 1
+        return gone
+
+    def configure(self, topic: str, config: LogConfig) -> None:
+        """Change the settings of a topic's logs."""
+        self._topic_configs[topic] = config
+        for (name, _), partition in self.partitions.items():
+            if name == topic:
+                partition.config = config
+
+    def maintain(self) -> None:
+        """Flush what is due, apply retention, compact, forget silent producers, remove deleted partitions."""
+        now = self.clock()
+        for partition in self.partitions.values():
+            if partition.flush_is_due(now):
+                partition.flush()
+            partition.expire_producers()
+            partition.apply_retention()
+            if partition.config.compacts:
+                partition.compact()
+        self.checkpoint()
+        self.purge()
+
+    def flush(self) -> None:
+        """Make everything durable."""
+        for partition in self.partitions.values():
+            partition.flush()
+
+    def checkpoint(self) -> None:
+        """Write down where recovery, the logs and their clean parts start."""
+        opened = self.partitions.items()
+        starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset > log.first_base_offset}
+        try:
+            for name, offsets in (
+                (checkpoints.RECOVERY_POINTS, {key: log.checkpoint_offset for key, log in opened}),
+                (checkpoints.LOG_STARTS, starts),
+                (checkpoints.HIGH_WATERMARKS, {key: log.high_watermark for key, log in opened}),
+                (checkpoints.CLEANED, {key: log.cleaned_offset for key, log in opened if log.cleaned_offset}),
+            ):
+                checkpoints.write_offsets(self._files, self.root / name, offsets)
+        except OSError as error:
+            raise storage_error(self.root, "writing checkpoints", error) from error
+
+    def close(self) -> None:
+        """Stop cleanly: the next start believes what it finds."""
+        for partition in self.partitions.values():
+            partition.close()
+        self.checkpoint()
+        try:
+            replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
+        except OSError as error:
+            raise storage_error(self.root, "closing", error) from error
+        self._lock.release()
+
+    def _identify(self, wanted: Mapping[str, str]) -> dict[str, str]:
+        path = self.root / checkpoints.META
+        found = checkpoints.read_properties(self._files, path) or {}
+        fresh = {"version": "1", "directory.id": checkpoints.encode_uuid(uuid4())}
+        properties = {**fresh, **found, **wanted}
+        if properties != found:
+            checkpoints.write_properties(self._files, path, properties)
+        return properties
+
+    def _open_all(self) -> None:
+        names = (entry.name for entry in self._files.list(self.root) if entry.is_directory)
+        found = {name: match for name in names if (match := _PARTITION.fullmatch(name))}
+        points, starts, cleaned = (
+            checkpoints.read_offsets(self._files, self.root / name) or {}
+            for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.CLEANED)
+        )
+        for name, match in sorted(found.items()):
+            key = match["topic"], int(match["number"])
+            log = self._open(
+                key,
+                self.root / name,
+                clean=self.was_clean,
+                recovery_point=points.get(key, 0),
+                log_start_offset=starts.get(key, 0),
+            )
+            log.cleaned_offset = cleaned.get(key, 0)
+
+    def _open(
+        self, key: TopicPartition, directory: Path, *, clean: bool, recovery_point: int = 0, log_start_offset: int = 0
+    ) -> Partition:
+        partition = self.partitions[key] = Partition(
+            self._files,
+            directory,
+            self._topic_configs.get(key[0], self.config),
+            self.clock,
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        return partition

@@ -1,0 +1,380 @@
+"""One partition's log: appended to at its end, read anywhere, owned by one thread.
+
+Rules:
+- log start <= last stable offset <= high watermark <= end. Readers see up to the high watermark: the end of the log,
+  or, with flush.on.ack, the end of what is durable.
+- An append is whole or nothing: a refusal or a failing disk leaves log, indexes and producers as they were.
+- The last segment grows, and a new one starts by size, time or full index; an empty one is never left behind.
+- Records are never decoded to serve a read by offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from kafkawire.log import recovery
+from kafkawire.log.admission import Admitted, admit
+from kafkawire.log.chain import Chain, FoundTimestamp
+from kafkawire.log.checkpoints import read_topic_id, write_topic_id
+from kafkawire.log.compaction import compact
+from kafkawire.log.durability import Durability, Flush
+from kafkawire.log.errors import storage_error
+from kafkawire.log.lookup import Written
+from kafkawire.log.markers import build_marker
+from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
+from kafkawire.log.replay import replay_segments
+from kafkawire.log.retention import expired
+from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
+from kafkawire.messages.errors import OffsetOutOfRangeError, RecordBatchTooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from uuid import UUID
+
+    from kafkawire.log.aborted import AbortedTransaction
+    from kafkawire.log.configs import LogConfig
+    from kafkawire.log.files import Bytes, FileSystem
+
+NO_TIMESTAMP = -1
+ASSIGNED = Struct(">qii")
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """Where batches went; for a duplicate, where they went the first time."""
+
+    base_offset: int
+    last_offset: int
+    append_time: int
+    log_start_offset: int
+    duplicate: bool = False
+
+
+class Partition:
+    """The log of one topic partition.
+
+    >>> from kafkawire.log.memory import MemoryFiles
+    >>> from kafkawire.log.configs import LogConfig
+    >>> from kafkawire.records import BatchBuilder
+    >>> from pathlib import Path
+    >>> files = MemoryFiles()
+    >>> files.make_directory(Path("/logs/orders-0"))
+    >>> log = Partition(files, Path("/logs/orders-0"), LogConfig(), clock=lambda: 0)
+    >>> builder = BatchBuilder()
+    >>> builder.append(b"key", b"value")
+    True
+    >>> log.append(builder.build()).last_offset, log.append(builder.build()).last_offset
+    (0, 1)
+    >>> len(log.read(1, max_bytes=1000))
+    81
+    """
+
+    def __init__(
+        self,
+        files: FileSystem,
+        directory: Path,
+        config: LogConfig,
+        clock: Callable[[], int],
+        *,
+        clean: bool = False,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.clock = clock
+        self.files = files
+        loaded = recovery.load(
+            files,
+            directory,
+            config,
+            clock(),
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        self.segments = Chain(loaded.segments)
+        self.producers = loaded.producers
+        self.epochs = loaded.epochs
+        self.snapshots = loaded.snapshots
+        self.end_offset = loaded.end_offset
+        self.log_start_offset = loaded.log_start_offset
+        self.cut_bytes = loaded.cut_bytes
+        self.cleaned_offset = 0
+        self._topic_id = read_topic_id(files, directory)
+        self._durability = Durability(files, directory, clock, loaded.recovery_point, clean)
+        if config.flush_on_ack and self.recovery_point < self.end_offset:
+            self.flush()
+
+    def __repr__(self) -> str:
+        return f"Partition({self.directory.name}, {self.log_start_offset}..{self.end_offset})"
+
+    @property
+    def topic_id(self) -> UUID | None:
+        """The topic's id, if the log has been told."""
+        return self._topic_id
+
+    def set_topic_id(self, topic_id: UUID) -> None:
+        """Tell the log its topic's id, once."""
+        try:
+            write_topic_id(self.files, self.directory, topic_id)
+        except OSError as error:
+            raise storage_error(self.directory, "writing the topic id", error) from error
+        self._topic_id = topic_id
+
+    @property
+    def first_base_offset(self) -> int:
+        return next(iter(self.segments)).base_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset up to which readers may see."""
+        return min(self.recovery_point, self.end_offset) if self.config.flush_on_ack else self.end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset up to which readers of committed records may see."""
+        watermark = self.high_watermark
+        unstable = self.producers.first_unstable_offset(watermark)
+        return watermark if unstable is None else min(unstable, watermark)
+
+    def append(self, batches: Bytes, *, leader_epoch: int = 0) -> AppendResult:
+        """Take whole batches from a client; the refusals are Kafka's own errors.
+
+        With flush.on.ack the answer must wait until `recovery_point` has passed `last_offset`.
+        """
+        now = self.clock()
+        admitted = admit(batches, self.config, now)
+        append_time = now if self.config.log_append_time else NO_TIMESTAMP
+        known = self._check_producers(admitted)
+        if known is not None:
+            first_time = known.timestamp if self.config.log_append_time else NO_TIMESTAMP
+            return AppendResult(known.first_offset, known.last_offset, first_time, self.log_start_offset, True)
+        base = self.end_offset
+        self._write(admitted, leader_epoch, now)
+        if self.end_offset - self.recovery_point >= self.config.flush_messages:
+            self.flush()
+        return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
+
+    def append_marker(
+        self, producer_id: int, epoch: int, coordinator_epoch: int, *, commit: bool, leader_epoch: int = 0
+    ) -> AppendResult:
+        """End a producer's transaction here."""
+        now = self.clock()
+        self.producers.check_marker(producer_id, epoch, coordinator_epoch)
+        data = build_marker(producer_id, epoch, coordinator_epoch, commit=commit, timestamp=now)
+        base = self.end_offset
+        self._write([Admitted(len(data), (data[ASSIGNED.size :],), 0, now)], leader_epoch, now)
+        aborted = self.producers.append_marker(Marker(producer_id, epoch, coordinator_epoch, commit, base, now))
+        if aborted is not None:
+            self.segments.active.aborted.append(aborted)
+        return AppendResult(base, base, NO_TIMESTAMP, self.log_start_offset)
+
+    def read(self, offset: int, max_bytes: int, *, up_to: int | None = None, min_one_batch: bool = True) -> FileRange:
+        """The bytes from the batch that holds an offset, at most `max_bytes` of them, cut anywhere.
+
+        `up_to` is the offset to stop before: the high watermark unless said otherwise. With `min_one_batch` the first
+        batch comes whole whatever its size.
+        """
+        if not self.log_start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRangeError(
+                f"{self.directory.name}: offset {offset}, expected {self.log_start_offset} to {self.end_offset}"
+            )
+        limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
+        place = self.segments.locate(offset) if offset < limit else None
+        if place is None or place.batch.base_offset >= limit:
+            return self.segments.active.range(self.segments.active.size, 0)
+        segment, batch = place
+        end = self.segments.position_of(segment, limit, self.end_offset)
+        length = min(max_bytes, end - batch.position)
+        if min_one_batch:
+            length = max(length, min(batch.size, end - batch.position))
+        return segment.range(batch.position, length)
+
+    def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
+        """The first record at or after a time."""
+        return self.segments.find_timestamp(timestamp, self.log_start_offset)
+
+    def largest_timestamp(self) -> FoundTimestamp | None:
+        """The record with the largest timestamp."""
+        return self.segments.find_largest_timestamp(self.log_start_offset)
+
+    def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
+        """The aborted transactions a reader of committed records must know for these offsets."""
+        return self.segments.aborted(start, end)
+
+    def delete_records(self, before: int) -> int:
+        """Let the log start at an offset (-1: the high watermark); the new log start."""
+        before = self.high_watermark if before == -1 else before
+        if before > self.high_watermark:
+            raise OffsetOutOfRangeError(
+                f"{self.directory.name}: delete before {before}, expected at most {self.high_watermark}"
+            )
+        if before > self.log_start_offset:
+            self.log_start_offset = before
+            self.epochs.truncate_start(before)
+            self.drop_segments([s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
+        return self.log_start_offset
+
+    def drop_segments(self, segments: list[Segment]) -> None:
+        """Remove the oldest segments, and let the log start after them."""
+        if not segments:
+            return
+        self.segments.drop(segments)
+        first = next(iter(self.segments))
+        self.snapshots.remove([offset for offset in self.snapshots.offsets if offset < first.base_offset])
+        if first.base_offset > self.log_start_offset:
+            self.log_start_offset = first.base_offset
+            self.epochs.truncate_start(self.log_start_offset)
+
+    def truncate(self, offset: int) -> None:
+        """Cut the log before the batch that holds an offset."""
+        if offset >= self.end_offset:
+            return
+        self.flush()
+        place = self.segments.locate(offset)
+        later = [segment for segment in self.segments if segment.base_offset > offset]
+        self.end_offset = max(0, min(offset, place.batch.base_offset) if place else offset)
+        self.segments.drop(later if len(later) < len(self.segments) else later[1:])
+        active = self.segments.active
+        if place is not None and place.segment is active:
+            active.truncate(place.batch.position, self.end_offset)
+        self._durability.recovery_point = min(self.recovery_point, self.end_offset)
+        self.log_start_offset = min(self.log_start_offset, self.end_offset)
+        self.epochs.truncate_end(self.end_offset)
+        self.snapshots.remove([known for known in self.snapshots.offsets if known > self.end_offset])
+        found, self.producers = self.snapshots.load(self.end_offset)
+        replay_segments(list(self.segments), self.producers, found, self.end_offset)
+
+    def roll(self) -> None:
+        """Start a new segment at the log's end, unless the last one is empty."""
+        last = self.segments.active
+        if not last.size:
+            return
+        fresh = Segment(self.files, self.directory, self.end_offset, self.config, self.clock())
+        try:
+            last.seal()
+            self.snapshots.save(self.end_offset, self.producers)
+            fresh.create()
+        except OSError as error:
+            raise storage_error(fresh.path, "starting a segment", error) from error
+        self.segments.add(fresh)
+        self._durability.names_are_durable = False
+
+    @property
+    def recovery_point(self) -> int:
+        """The offset up to which everything is durable."""
+        return self._durability.recovery_point
+
+    @property
+    def checkpoint_offset(self) -> int:
+        """The offset from which a restart must check the log."""
+        return self._durability.checkpoint_offset(self.segments)
+
+    def flush_is_due(self, now: int) -> bool:
+        """Whether flush.ms, or a finished segment, asks for a flush."""
+        if self.checkpoint_offset < self.segments.active.base_offset:
+            return True
+        return self.recovery_point < self.end_offset and now - self._durability.flushed_ms >= self.config.flush_ms
+
+    def begin_flush(self) -> Flush:
+        """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
+        return self._durability.begin(self.segments, self.end_offset)
+
+    def finish_flush(self, flush: Flush) -> None:
+        """Take note of how a flush ended."""
+        self._durability.finish(flush, self.segments, self.end_offset)
+
+    def flush(self) -> None:
+        """Make everything appended so far durable."""
+        if self.checkpoint_offset >= self.end_offset:
+            return
+        flush = self.begin_flush()
+        try:
+            flush.run()
+        finally:
+            self.finish_flush(flush)
+
+    def apply_retention(self) -> list[int]:
+        """Remove what retention.ms, retention.bytes and the log start let go; the base offsets of what went."""
+        gone = expired(list(self.segments), self.config, self.clock(), self.log_start_offset)
+        gone = [segment for segment in gone if self.segments.end_of(segment, self.end_offset) <= self.high_watermark]
+        if self.segments.active in gone:
+            self.roll()
+        self.drop_segments(gone)
+        return [segment.base_offset for segment in gone]
+
+    def compact(self, *, force: bool = False) -> bool:
+        """Keep the last record of each key in finished segments, if enough of them is dirty; whether it was done."""
+        return compact(self, force=force)
+
+    def expire_producers(self) -> list[int]:
+        """Forget the producers that were silent for too long."""
+        return self.producers.expire(self.clock(), self.config.producer_id_expiration_ms)
+
+    def close(self) -> None:
+        """Leave everything on the disk as a clean start expects it."""
+        self.flush()
+        try:
+            active = self.segments.active
+            active.seal()
+            for file in active.index_files():
+                file.sync()
+            self.snapshots.save(self.end_offset, self.producers, durable=True)
+        except OSError as error:
+            raise storage_error(self.directory, "close", error) from error
+
+    def _check_producers(self, admitted: Sequence[Admitted]) -> CachedBatch | None:
+        checked: list[ProducerBatch] = []
+        for batch in admitted:
+            if batch.producer is None:
+                continue
+            known = self.producers.find_duplicate(batch.producer)
+            if known is not None:
+                return known
+            self.producers.check(batch.producer, checked)
+            checked.append(batch.producer)
+        return None
+
+    def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int) -> None:
+        offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
+        parts: list[Bytes] = []
+        written, producing = [], []
+        for batch in admitted:
+            last = offset + batch.last_offset_delta
+            parts += (ASSIGNED.pack(offset, batch.size - 12, leader_epoch), *batch.rest)
+            written.append(Written(last, batch.size, batch.max_timestamp))
+            if batch.producer is not None:
+                producing.append(batch.producer._replace(first_offset=offset, last_offset=last))
+            total += batch.size
+            latest = max(latest, batch.max_timestamp)
+            offset = last + 1
+        self._make_room(total, latest, offset - 1, now)
+        try:
+            if leader_epoch != self.epochs.latest:
+                self.epochs.assign(leader_epoch, self.end_offset)
+            self.segments.active.append(parts, written)
+        except OSError as error:
+            raise storage_error(self.segments.active.path, "append", error) from error
+        self.end_offset = offset
+        for produced in producing:
+            self.producers.append(produced)
+
+    def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> None:
+        config, active = self.config, self.segments.active
+        if size > config.segment_bytes:
+            raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")
+        if not active.size:
+            return
+        first = active.first_timestamp
+        waited = timestamp - first if first >= 0 and timestamp >= 0 else now - active.created_ms
+        if (
+            active.size + size > config.segment_bytes
+            or waited > config.segment_ms
+            or active.lookup.is_full
+            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
+        ):
+            self.roll()

@@ -1,0 +1,67 @@
+"""The unpacked records of a batch, as a log must know them: the reference of `_payload.pyx`, and its stand-in.
+
+Rules:
+- `examine` parses every record to its last byte; what is malformed raises CorruptRecordError. Nothing is kept of them
+  but what admission must know.
+- `thin` copies records byte for byte, whatever is in them; it works on records that were examined once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.records.errors import CorruptRecordError
+from kafkawire.records.kernel import records
+
+if TYPE_CHECKING:
+    from kafkawire.records import Buffer
+
+
+def examine(payload: Buffer, count: int, base_timestamp: int) -> tuple[int, int, int, bool]:
+    """Smallest and largest timestamp, the number of records without a key, and whether offsets run from 0 on."""
+    smallest, largest, keyless, in_order = 2**63 - 1, -(2**63), 0, True
+    for expected, record in enumerate(records(payload, 0, 0, base_timestamp, 0, False, count)):
+        smallest, largest = min(smallest, record.timestamp), max(largest, record.timestamp)
+        keyless += record.key is None
+        in_order = in_order and record.offset == expected
+    return smallest, largest, keyless, in_order
+
+
+def thin(payload: Buffer, keep: bytes, shift: int) -> bytes:
+    """The records whose byte in `keep` is not 0, their timestamp deltas raised by `shift`."""
+    data, out, at = bytes(payload), bytearray(), 0
+    for kept in keep:
+        length, body = _read(data, at)
+        end = body + length
+        if not body < end <= len(data):
+            raise CorruptRecordError(f"record at byte {at} of the records ends at byte {end} of {len(data)}")
+        if kept and shift:
+            delta, rest = _read(data, body + 1)
+            record = data[body : body + 1] + _written(delta + shift) + data[rest:end]
+            out += _written(len(record)) + record
+        elif kept:
+            out += data[at:end]
+        at = end
+    return bytes(out)
+
+
+def _read(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+    raise CorruptRecordError("the records end inside a number")
+
+
+def _written(value: int) -> bytes:
+    value = value << 1 if value >= 0 else ~(value << 1)
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

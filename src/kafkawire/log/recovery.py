@@ -1,0 +1,240 @@
+"""Opening a partition: from its files, whatever state they were left in.
+
+Rules:
+- After a clean stop everything is taken at its word, and read when needed.
+- After anything else every batch from the recovery point's segment on is checked. The first that is not whole, not what
+  its CRC says, or not in order ends the log; it and all behind it are cut off, and indexes, aborted transactions,
+  producers and epochs are built anew from what stands.
+- A finished compaction (`.swap`) is completed, an unfinished one (`.cleaned`) forgotten; `.deleted` and `.tmp` go.
+- Damaged indexes, snapshots and checkpoints cost time, never data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkawire.log import walk
+from kafkawire.log.aborted import decode_aborted
+from kafkawire.log.checkpoints import EPOCHS, read_lines
+from kafkawire.log.epochs import LeaderEpochs
+from kafkawire.log.files import read_file
+from kafkawire.log.lookup import Written
+from kafkawire.log.replay import replay_producers, replay_segments
+from kafkawire.log.segment import ABORTED, CLEANED, DELETED, LOG, SUFFIXES, SWAP, Segment, stem
+from kafkawire.log.snapshots import SNAPSHOT, Snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from kafkawire.log.configs import LogConfig
+    from kafkawire.log.files import Entry, FileSystem
+    from kafkawire.log.producers import Producers
+    from kafkawire.records import BatchScan
+
+LEFTOVERS = (DELETED, CLEANED, ".tmp")
+
+
+@dataclass(slots=True)
+class Loaded:
+    """All that a partition knows when it opens."""
+
+    segments: list[Segment]
+    producers: Producers
+    epochs: LeaderEpochs
+    snapshots: Snapshots
+    end_offset: int
+    log_start_offset: int
+    recovery_point: int
+    cut_bytes: int = 0
+
+
+def load(
+    files: FileSystem,
+    directory: Path,
+    config: LogConfig,
+    now: int,
+    *,
+    clean: bool,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+) -> Loaded:
+    """Open what is in a partition's directory."""
+    listed = _settle(files, directory)
+    bases = sorted(_offset(name, LOG) for name in listed if name.endswith(LOG))
+    segments = [Segment(files, directory, base, config, now, found=listed) for base in bases]
+    if not segments:
+        segments = [Segment(files, directory, log_start_offset, config, now)]
+        segments[0].create()
+    snapshots = Snapshots(files, directory, [_offset(name, SNAPSHOT) for name in listed if name.endswith(SNAPSHOT)])
+    loader = _Loader(files, directory, segments, snapshots)
+    doubts = [] if clean else [recovery_point]
+    doubts += loader.find_damage(listed, check_end=clean)
+    if doubts:
+        loader.recover(min(doubts))
+    end = loader.find_end()
+    producers = loader.find_producers(end)
+    loader.check_epochs()
+    return Loaded(
+        loader.segments,
+        producers,
+        loader.epochs,
+        snapshots,
+        end,
+        min(end, max(log_start_offset, loader.segments[0].base_offset)),
+        min(recovery_point, *doubts, end) if doubts else end,
+        loader.cut_bytes,
+    )
+
+
+class _Loader:
+    """The steps of opening a partition, on the segments that were found."""
+
+    def __init__(self, files: FileSystem, directory: Path, segments: list[Segment], snapshots: Snapshots) -> None:
+        self.files = files
+        self.directory = directory
+        self.segments = segments
+        self.snapshots = snapshots
+        self.epochs = LeaderEpochs(files, directory)
+        self.cut_bytes = 0
+
+    def find_damage(self, listed: dict[str, Entry], *, check_end: bool) -> Iterator[int]:
+        """Offsets of segments whose files cannot be taken at their word."""
+        for segment in self.segments:
+            path = segment.aborted.path
+            if path.name in listed and decode_aborted(read_file(self.files, path)) is None:
+                yield segment.base_offset
+        last = self.segments[-1]
+        if check_end and last.size and last.last_batch() is None:
+            yield last.base_offset
+
+    def recover(self, recovery_point: int) -> None:
+        """Check every batch from the recovery point's segment on, and cut the log at the first bad one."""
+        start = max((n for n, segment in enumerate(self.segments) if segment.base_offset <= recovery_point), default=0)
+        first = self.segments[start].base_offset
+        found, producers = self.snapshots.load(first)
+        replay_segments(self.segments[:start], producers, found, first)
+        self.snapshots.remove([offset for offset in self.snapshots.offsets if offset > first])
+        next_offset = first
+        for number in range(start, len(self.segments)):
+            segment = self.segments[number]
+            if segment.base_offset < next_offset:
+                self._drop_from(number)
+                break
+            if number > start:
+                self.snapshots.save(segment.base_offset, producers)
+            next_offset, whole = self._recover_segment(segment, producers)
+            if not whole:
+                self._drop_from(number + 1)
+                break
+        self.epochs.truncate_end(next_offset)
+        self.snapshots.save(next_offset, producers)
+
+    def _recover_segment(self, segment: Segment, producers: Producers) -> tuple[int, bool]:
+        size = segment.file.size()
+        segment.start_rebuilding()
+        next_offset = segment.base_offset
+        for _, piece, scan in walk.sweep(segment.file, 0, size):
+            count, next_offset = _in_order(scan, next_offset)
+            segment.note(map(Written, scan.last_offset[:count], scan.size[:count], scan.max_timestamp[:count]))
+            for closed in replay_producers(scan, memoryview(piece), count, producers):
+                segment.aborted.append(closed)
+            self._replay_epochs(scan, count)
+            if count < scan.count:
+                break
+        whole = segment.size == size
+        if not whole:
+            self.cut_bytes += size - segment.size
+            segment.file.truncate(segment.size)
+        segment.seal()
+        return next_offset, whole
+
+    def _replay_epochs(self, scan: BatchScan, count: int) -> None:
+        latest = self.epochs.latest
+        for epoch, offset in zip(scan.leader_epoch[:count], scan.base_offset[:count], strict=True):
+            if epoch > latest:
+                self.epochs.assign(epoch, offset)
+                latest = epoch
+
+    def _drop_from(self, number: int) -> None:
+        for segment in self.segments[number:]:
+            self.cut_bytes += segment.size
+            segment.rename("", DELETED)
+            segment.remove()
+        del self.segments[number:]
+
+    def find_end(self) -> int:
+        """The log's end offset: after the last batch of the last segment."""
+        last = self.segments[-1]
+        batch = last.last_batch()
+        return batch.next_offset if batch else last.base_offset
+
+    def find_producers(self, end: int) -> Producers:
+        """The producers at the log's end: the latest snapshot, and what was written since."""
+        found, producers = self.snapshots.load(end)
+        if found < end:
+            replay_segments(self.segments, producers, found, end)
+        self.snapshots.keep(segment.base_offset for segment in self.segments)
+        return producers
+
+    def check_epochs(self) -> None:
+        """Build the epochs anew if their file was lost."""
+        if any(segment.size for segment in self.segments) and read_lines(self.files, self.directory / EPOCHS) is None:
+            for segment in self.segments:
+                for header in segment.batches():
+                    if header.leader_epoch > self.epochs.latest:
+                        self.epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def _settle(files: FileSystem, directory: Path) -> dict[str, Entry]:
+    """Finish or forget what was under way when the log stopped; the files that are there then."""
+    names = {entry.name for entry in files.list(directory)}
+    for name in names:
+        if name.endswith(LEFTOVERS):
+            files.remove(directory / name)
+    for name in sorted(name for name in names if name.endswith(LOG + SWAP)):
+        _finish_swap(files, directory, name, names)
+    names = {entry.name for entry in files.list(directory)}
+    for name in names:
+        owner = name.split(".")[0] + LOG
+        if name.endswith(SUFFIXES) and (owner not in names or not name[:20].isdigit()):
+            files.remove(directory / name)
+    return {entry.name: entry for entry in files.list(directory) if _belongs(entry.name)}
+
+
+def _finish_swap(files: FileSystem, directory: Path, name: str, names: set[str]) -> None:
+    base = _offset(name, LOG + SWAP)
+    file = files.open(directory / name)
+    last = None
+    for header in walk.headers(file, 0, file.size()):
+        last = header
+    end = last.next_offset if last else base
+    for other in [_offset(found, LOG) for found in names if found.endswith(LOG)]:
+        if base <= other < end:
+            for suffix in SUFFIXES if other != base else SUFFIXES[1:3]:
+                files.remove(directory / (stem(other) + suffix))
+    aborted = directory / (stem(base) + ABORTED + SWAP)
+    if files.exists(aborted):
+        files.rename(aborted, aborted.with_name(stem(base) + ABORTED))
+    for suffix in SUFFIXES[1:3]:
+        files.remove(directory / (stem(base) + suffix + SWAP))
+    files.rename(directory / name, directory / (stem(base) + LOG))
+    files.sync_directory(directory)
+
+
+def _belongs(name: str) -> bool:
+    return name.endswith((*SUFFIXES, SNAPSHOT)) and name[:20].isdigit() and name[20:21] == "."
+
+
+def _offset(name: str, suffix: str) -> int:
+    return int(name.removesuffix(suffix))
+
+
+def _in_order(scan: BatchScan, next_offset: int) -> tuple[int, int]:
+    """How many batches of a scan follow each other from an offset on, and the offset after them."""
+    for number, (magic, base, last) in enumerate(zip(scan.magic, scan.base_offset, scan.last_offset, strict=True)):
+        if (base if magic == 2 else last) < next_offset or last < base:
+            return number, next_offset
+        next_offset = last + 1
+    return scan.count, next_offset

@@ -1,0 +1,119 @@
+"""Producer snapshots: what a partition knew of its producers when its log ended at some offset.
+
+Rules:
+- The file's name is that offset; nothing at or after it is in the file.
+- Only the last batch of each producer is stored; the tail of the log brings the others back.
+- A snapshot that does not check is removed and the next older one is taken. None at all means: replay from the start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.log.files import read_file, replace_file
+from kafkawire.log.producers import NONE, CachedBatch, Producer, Producers
+from kafkawire.messages import ProducerSnapshot
+from kafkawire.records import crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kafkawire.log.files import FileSystem
+
+SNAPSHOT = ".snapshot"
+VERSION = 1
+CHECKED_FROM = 6
+MAX_SEQUENCE = 2**31 - 1
+
+
+class SnapshotError(KafkaWireError):
+    """A snapshot file that cannot be believed."""
+
+
+def encode_snapshot(producers: Iterable[Producer]) -> bytes:
+    """The bytes of a snapshot file."""
+    entries = [_row(producer) for producer in producers]
+    message = ProducerSnapshot(crc=0, producer_entries=entries)
+    data = bytearray(VERSION.to_bytes(2, "big") + bytes(message.encode(VERSION)))
+    data[2:6] = crc32c(memoryview(data)[CHECKED_FROM:]).to_bytes(4, "big")
+    return bytes(data)
+
+
+def decode_snapshot(data: bytes) -> list[Producer]:
+    """The producers in a snapshot file.
+
+    >>> decode_snapshot(encode_snapshot([]))
+    []
+    """
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if len(data) < CHECKED_FROM or version != VERSION:
+        raise SnapshotError(f"snapshot of {len(data)} bytes and version {version}, expected version {VERSION}")
+    stated, computed = int.from_bytes(data[2:6], "big"), crc32c(memoryview(data)[CHECKED_FROM:])
+    if stated != computed:
+        raise SnapshotError(f"snapshot with stated CRC {stated:#010x}, computed {computed:#010x}")
+    return [_producer(row) for row in ProducerSnapshot.decode(data[2:], VERSION).producer_entries]
+
+
+class Snapshots:
+    """The snapshot files of one partition."""
+
+    def __init__(self, files: FileSystem, directory: Path, offsets: Iterable[int] = ()) -> None:
+        self._files = files
+        self._directory = directory
+        self.offsets = sorted(offsets)
+
+    def save(self, offset: int, producers: Producers, *, durable: bool = False) -> None:
+        replace_file(self._files, self._path(offset), encode_snapshot(producers.entries.values()), durable=durable)
+        if offset not in self.offsets:
+            self.offsets = sorted([*self.offsets, offset])
+
+    def load(self, offset: int) -> tuple[int, Producers]:
+        """The latest believable snapshot at or before an offset; (-1, no producers) if there is none."""
+        for found in [known for known in reversed(self.offsets) if known <= offset]:
+            try:
+                return found, Producers(decode_snapshot(read_file(self._files, self._path(found))))
+            except (OSError, KafkaWireError):
+                self.remove([found])
+        return NONE, Producers()
+
+    def remove(self, offsets: Iterable[int]) -> None:
+        gone = set(offsets)
+        for offset in gone:
+            self._files.remove(self._path(offset))
+        self.offsets = [offset for offset in self.offsets if offset not in gone]
+
+    def keep(self, offsets: Iterable[int]) -> None:
+        """Remove all snapshots but these and the latest."""
+        kept = {*offsets, *self.offsets[-1:]}
+        self.remove([offset for offset in self.offsets if offset not in kept])
+
+    def _path(self, offset: int) -> Path:
+        return self._directory / f"{offset:020d}{SNAPSHOT}"
+
+
+def _row(producer: Producer) -> ProducerSnapshot.ProducerEntry:
+    last = producer.batches[-1] if producer.batches else CachedBatch(NONE, NONE, NONE, NONE, NONE)
+    return ProducerSnapshot.ProducerEntry(
+        producer_id=producer.producer_id,
+        epoch=producer.epoch,
+        last_sequence=last.last_sequence,
+        last_offset=last.last_offset,
+        offset_delta=last.last_offset - last.first_offset,
+        timestamp=producer.last_timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
+        current_txn_first_offset=producer.transaction_start,
+    )
+
+
+def _producer(row: ProducerSnapshot.ProducerEntry) -> Producer:
+    producer = Producer(row.producer_id, row.epoch, row.coordinator_epoch, row.timestamp, row.current_txn_first_offset)
+    if row.last_offset >= 0:
+        first_sequence = (row.last_sequence - row.offset_delta) & MAX_SEQUENCE
+        producer.batches.append(
+            CachedBatch(
+                first_sequence, row.last_sequence, row.last_offset - row.offset_delta, row.last_offset, row.timestamp
+            )
+        )
+    return producer
