@@ -1,0 +1,180 @@
+"""TCP reassembly: the bytes of one direction of a connection, as pieces of the capture file.
+
+Rules:
+- Nothing is copied: a stream is a list of pieces (place in the stream, place in the file, size), in stream order,
+  not overlapping. What no piece covers is a gap of known size.
+- Places count from the byte after the SYN; without a SYN, from the lowest byte seen.
+- Sequence numbers are unwrapped by the distance from one packet to the next, so a stream may be of any length.
+- Of bytes seen twice the first capture counts; of a packet cut by a snap length only the bytes that are there.
+- A copy of a packet is a duplicate when its IP identity, sequence and size are those of one seen within 10 ms (a
+  capture on several interfaces sees packets twice); any other packet without new bytes is a retransmission.
+- A keep-alive (at most one byte, just before what was already sent) is neither.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kafkawire.inspect.sources.packets import SYN, Packets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kafkawire.inspect.sources.files import Bytes
+
+_DUPLICATE_WITHIN: Final = 10_000_000
+
+
+@dataclass(slots=True)
+class Stream:
+    """One direction of a connection."""
+
+    data: Bytes
+    starts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    synced: bool
+    end: int
+    retransmitted: int = 0
+    duplicates: int = 0
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        return self.starts + self.sizes
+
+    def chunks(self) -> list[tuple[int, int, int, int]]:
+        """Runs of pieces without a gap between them: first piece, one past the last, where it starts, where it ends."""
+        if not len(self.starts):
+            return []
+        ends = self.ends
+        breaks = np.flatnonzero(self.starts[1:] != ends[:-1]) + 1
+        firsts = [0, *breaks.tolist()]
+        lasts = [*breaks.tolist(), len(self.starts)]
+        return [(a, b, int(self.starts[a]), int(ends[b - 1])) for a, b in zip(firsts, lasts, strict=True)]
+
+    def piece_at(self, position: int) -> int:
+        """The piece that holds a place of the stream, or the one before it."""
+        return int(np.searchsorted(self.starts, position, "right")) - 1
+
+    def read(self, position: int, size: int, piece: int | None = None) -> memoryview:
+        """Bytes that pieces cover without a gap; uncopied where one piece has them all."""
+        index = self.piece_at(position) if piece is None else piece
+        within = position - int(self.starts[index])
+        at, left = int(self.offsets[index]) + within, int(self.sizes[index]) - within
+        view = self.data.data
+        if size <= left:
+            return view[at : at + size]
+        parts = [view[at : at + left]]
+        missing = size - left
+        while missing > 0:
+            index += 1
+            at, left = int(self.offsets[index]), min(int(self.sizes[index]), missing)
+            parts.append(view[at : at + left])
+            missing -= left
+        return memoryview(b"".join(parts))
+
+
+def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream:
+    """The stream that the packets of one sender to one receiver carry."""
+    sequence = packets.sequence[rows]
+    steps = np.diff(sequence).view(np.int32).astype(np.int64)
+    place = np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)]) if len(rows) else np.empty(0, np.int64)
+    synced = packets.flags[rows] & SYN != 0
+    place = np.where(synced, place + 1, place)
+    sizes, kept = packets.size[rows], packets.kept[rows]
+    loaded = np.flatnonzero(sizes > 0)
+    if synced.any():
+        place = place - place[int(np.flatnonzero(synced)[0])]
+        loaded = loaded[place[loaded] + sizes[loaded] > 0]
+    elif len(loaded):
+        place = place - place[loaded].min()
+    rows, place, sizes, kept = rows[loaded], place[loaded], sizes[loaded], kept[loaded]
+    order = np.argsort(place, kind="stable")
+    brought, (owners, begin, end) = _pieces(place, kept, order)
+    stream = Stream(
+        data=data,
+        starts=begin,
+        offsets=packets.at[rows[owners]] + (begin - place[owners]),
+        sizes=end - begin,
+        times=packets.time[rows[owners]],
+        packets=packets.number[rows[owners]],
+        synced=bool(synced.any()),
+        end=int((place + sizes).max()) if len(place) else 0,
+    )
+    _count_repetitions(stream, packets, rows, place, sizes, brought)
+    return stream
+
+
+def _pieces(
+    place: NDArray[np.int64], kept: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Which packets brought bytes of their own, and the pieces: packet, start and end of each."""
+    begin, end = place[order], (place + kept)[order]
+    covered = np.concatenate([np.full(1, np.iinfo(np.int64).min), np.maximum.accumulate(end)[:-1]])[: len(end)]
+    latest = np.maximum.accumulate(order) if len(order) else order
+    trimmed = (begin < covered) & (end > begin)
+    if bool((trimmed & (order < latest)).any()):
+        return _first_wins(place, kept)
+    start = np.maximum(begin, covered)
+    fresh = start < end
+    brought = np.zeros(len(place), np.bool_)
+    brought[order[fresh]] = True
+    return brought, (order[fresh], start[fresh], end[fresh])
+
+
+def _first_wins(
+    place: NDArray[np.int64], kept: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """The same where an earlier packet overlaps the front of a later one: a sweep in which the oldest copy owns."""
+    ends = place + kept
+    bounds = np.unique(np.concatenate([place, ends])).tolist()
+    waiting = [packet for packet in np.argsort(-place, kind="stable").tolist() if kept[packet] > 0]
+    begins, stops = place.tolist(), ends.tolist()
+    active: list[int] = []
+    pieces: list[list[int]] = []
+    for begin, end in itertools.pairwise(bounds):
+        while waiting and begins[waiting[-1]] <= begin:
+            heappush(active, waiting.pop())
+        while active and stops[active[0]] <= begin:
+            heappop(active)
+        if not active:
+            continue
+        if pieces and pieces[-1][0] == active[0] and pieces[-1][2] == begin:
+            pieces[-1][2] = end
+        else:
+            pieces.append([active[0], begin, end])
+    columns = np.array(pieces, np.int64).reshape(-1, 3)
+    brought = np.zeros(len(place), np.bool_)
+    brought[columns[:, 0]] = True
+    return brought, (columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _count_repetitions(
+    stream: Stream,
+    packets: Packets,
+    rows: NDArray[np.int64],
+    place: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    brought: NDArray[np.bool_],
+) -> None:
+    repeated = np.flatnonzero(~brought & (packets.kept[rows] > 0))
+    if not len(repeated):
+        return
+    seen: dict[tuple[int, int, int], int] = {}
+    for index in np.flatnonzero(np.isin(place, place[repeated])).tolist():
+        row = rows[index]
+        key = (int(place[index]), int(sizes[index]), int(packets.identity[row]))
+        time = int(packets.time[row])
+        if brought[index]:
+            seen[key] = time
+        elif abs(time - seen.get(key, -(1 << 62))) <= _DUPLICATE_WITHIN:
+            stream.duplicates += 1
+        elif sizes[index] > 1:
+            stream.retransmitted += 1
