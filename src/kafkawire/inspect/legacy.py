@@ -1,0 +1,136 @@
+"""Messages of formats 0 and 1 to nodes.
+
+Rules:
+- A message with a codec is a wrapper: its value is a packed message set, explained in an inner space.
+- Inside a wrapper, format 1 counts offsets from the wrapper: its own offset is that of the last message inside.
+- A message inside a wrapper is not unpacked again: Kafka has no second level, and hostile bytes could have many.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+from zlib import crc32
+
+from kafkawire.codec.errors import DecodeError
+from kafkawire.inspect.cursor import INT8, INT32, INT64, UINT32, Cursor, fault_of
+from kafkawire.inspect.notes import utc
+from kafkawire.inspect.payloads import add_payload, open_key, open_value, take_payload
+from kafkawire.inspect.tree import Fault, Node, Space
+from kafkawire.records import Codec, RecordsError, decompress
+
+MAX_UNPACKED: Final = 64 * 1024 * 1024
+_SMALLEST: Final = (14, 22)
+_LARGEST_CODEC: Final = Codec.LZ4
+_APPEND_TIME: Final = 8
+
+
+def explain_message(
+    view: memoryview, start: int, end: int, name: str, topic: str | None, base: int | None = None
+) -> Node:
+    """One message; `base` is what its offset counts from, if it lies inside a wrapper."""
+    offset, codec = INT64.unpack_from(view, start)[0], view[start + 17] & 7
+    note = f"offset {offset + (base or 0)}"
+    if codec:
+        note += f", {_codec_name(codec)} wrapper"
+    expand = partial(_message, view, start, end, topic, base)
+    return Node(name, start, end - start, f"message v{view[start + 16]}", None, note, expand=expand)
+
+
+def _message(view: memoryview, start: int, end: int, topic: str | None, base: int | None) -> list[Node]:
+    root = Node("", start, end - start, "message")
+    cursor = Cursor(view, start, end)
+    offset = cursor.fixed(INT64)
+    cursor.leaf(root, "offset", "int64", offset, "" if base is None else f"offset {base + offset}")
+    cursor.leaf(root, "size", "int32", cursor.fixed(INT32))
+    add_crc(cursor, root, "CRC-32", crc32(view[start + 16 : end]))
+    magic = cursor.fixed(INT8)
+    cursor.leaf(root, "magic", "int8", magic)
+    attributes = cursor.fixed(INT8)
+    codec = attributes & 7
+    parts = [_codec_name(codec)] if codec else []
+    if magic == 1 and attributes & _APPEND_TIME:
+        parts.append("log append time")
+    cursor.leaf(root, "attributes", "int8", attributes, ", ".join(parts))
+    if magic == 1:
+        stamp = cursor.fixed(INT64)
+        cursor.leaf(root, "timestamp", "int64", stamp, utc(stamp))
+    name = "key"
+    try:
+        key = take_payload(cursor, cursor.fixed(INT32))
+        add_payload(cursor, root, name, "bytes?", key, open_key(topic, False, view, cursor.position, key))
+        name = "value"
+        value = take_payload(cursor, cursor.fixed(INT32))
+        if codec and value:
+            _add_packed(cursor, root, value, codec, magic, topic, offset if base is None else None)
+        else:
+            opening = open_value(topic, False, view, cursor.position, key, value)
+            add_payload(cursor, root, name, "bytes?", value, opening)
+        if cursor.position < end:
+            name = "trailing"
+            raise DecodeError(cursor.position, "the end of the message", f"{end - cursor.position} bytes more")
+    except DecodeError as error:
+        cursor.fail(root, name, "bytes?", fault_of(error))
+    return list(root.children())
+
+
+def add_crc(cursor: Cursor, root: Node, algorithm: str, computed: int) -> None:
+    """The leaf of a checksum, and whether it is right."""
+    at = cursor.position
+    stated = cursor.fixed(UINT32)
+    leaf = cursor.leaf(root, "crc", "uint32", stated, f"{stated:#010x}, right")
+    if stated != computed:
+        leaf.note = f"{stated:#010x}, wrong"
+        leaf.fault = Fault(at, f"{algorithm} {computed:#010x} of the bytes that follow", f"{stated:#010x}")
+
+
+def _add_packed(
+    cursor: Cursor, root: Node, value: memoryview, codec: int, magic: int, topic: str | None, offset: int | None
+) -> None:
+    name, start = _codec_name(codec), cursor.position - len(value)
+    leaf = cursor.leaf(root, "value", f"{name} data", value)
+    if offset is None:
+        leaf.fault = Fault(start, "a message without a codec inside a wrapper", name)
+        return
+    try:
+        unpacked = memoryview(decompress(codec, value, magic=magic, limit=MAX_UNPACKED))
+    except RecordsError as error:
+        leaf.fault = Fault(start, f"{name} data", str(error).partition(": ")[2] or str(error))
+        return
+    leaf.note = f"{len(unpacked)} bytes unpacked"
+    expand = partial(_message_set, unpacked, topic, magic, offset)
+    inside = Node("", 0, len(unpacked), "messages", expand=expand)
+    leaf.inner = Space(f"{name} data unpacked, {len(unpacked)} bytes", unpacked, inside)
+
+
+def _message_set(view: memoryview, topic: str | None, magic: int, wrapper_offset: int) -> list[Node]:
+    spans, problem = _spans(view)
+    base = 0
+    if magic == 1 and spans and wrapper_offset:
+        base = wrapper_offset - INT64.unpack_from(view, spans[-1][0])[0]
+    nodes = [explain_message(view, start, end, f"[{index}]", topic, base) for index, (start, end) in enumerate(spans)]
+    if problem is not None:
+        start = spans[-1][1] if spans else 0
+        nodes.append(Node(f"[{len(nodes)}]", start, len(view) - start, "bytes", view[start:], fault=problem))
+    return nodes
+
+
+def _spans(view: memoryview) -> tuple[list[tuple[int, int]], Fault | None]:
+    spans: list[tuple[int, int]] = []
+    position = 0
+    while position < len(view):
+        left = len(view) - position
+        if left < 18:
+            return spans, Fault(position, "a message of at least 26 bytes", f"{left} bytes")
+        size, magic = INT32.unpack_from(view, position + 8)[0], view[position + 16]
+        if magic > 1:
+            return spans, Fault(position + 16, "magic 0 or 1 inside a wrapper", f"magic {magic}")
+        if not _SMALLEST[magic] <= size <= left - 12:
+            return spans, Fault(position + 8, f"a message size of {_SMALLEST[magic]} to {left - 12}", str(size))
+        spans.append((position, position + 12 + size))
+        position += 12 + size
+    return spans, None
+
+
+def _codec_name(codec: int) -> str:
+    return Codec(codec).name.lower() if codec <= _LARGEST_CODEC else f"codec {codec}"

@@ -1,0 +1,135 @@
+"""What record keys and values hold where Kafka itself wrote them: its own topics, and control batches.
+
+Rules:
+- The topic tells the form: coordinators prefix keys with their type and values with their version; the metadata log
+  frames its values.
+- A control record's key is its type; the value is the marker of a transaction's end, or a message with its own
+  version in front.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafkawire.codec.errors import DecodeError
+from kafkawire.inspect.cursor import INT16, INT32, Cursor
+from kafkawire.inspect.embedded import open_framed, open_prefixed, walk_into
+from kafkawire.inspect.tree import Node
+from kafkawire.inspect.walker import Opening
+from kafkawire.messages import message_class
+
+_CONTROL_TYPES: Final = (
+    *("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS"),
+)
+_CONTROL_MESSAGES: Final = {
+    2: "LeaderChangeMessage",
+    3: "SnapshotHeaderRecord",
+    4: "SnapshotFooterRecord",
+    5: "KRaftVersionRecord",
+    6: "VotersRecord",
+}
+_GROUP_RECORDS: Final = (
+    *("OffsetCommit", "OffsetCommit", "GroupMetadata"),
+    *("ConsumerGroupMetadata", "ConsumerGroupPartitionMetadata", "ConsumerGroupMemberMetadata"),
+    *("ConsumerGroupTargetAssignmentMetadata", "ConsumerGroupTargetAssignmentMember"),
+    *("ConsumerGroupCurrentMemberAssignment", "ShareGroupPartitionMetadata", "ShareGroupMemberMetadata"),
+    *("ShareGroupMetadata", "ShareGroupTargetAssignmentMetadata", "ShareGroupTargetAssignmentMember"),
+    *("ShareGroupCurrentMemberAssignment", "ShareGroupStatePartitionMetadata"),
+)
+_COORDINATORS: Final = {
+    "__consumer_offsets": _GROUP_RECORDS,
+    "__transaction_state": ("TransactionLog",),
+    "__share_group_state": ("ShareSnapshot", "ShareUpdate"),
+}
+_FRAMED: Final = {"__cluster_metadata": "metadata", "__remote_log_metadata": "storage"}
+
+
+def open_key(topic: str | None, control: bool, view: memoryview, end: int, key: memoryview | None) -> Opening | None:
+    """The key that ends at a position, opened if it is known what it holds."""
+    if key is None or len(key) < 2:
+        return None
+    start = end - len(key)
+    if control:
+        return _control_key(view, start, end)
+    name = _coordinator_record(topic, key)
+    return open_prefixed(view, start, end, name + "Key") if name else None
+
+
+def open_value(
+    topic: str | None, control: bool, view: memoryview, end: int, key: memoryview | None, value: memoryview | None
+) -> Opening | None:
+    """The value that ends at a position, opened if its key or topic tells what it holds."""
+    if not value:
+        return None
+    start = end - len(value)
+    if control:
+        return _control_value(view, start, end, key)
+    if topic in _FRAMED:
+        return open_framed(view, start, end, _FRAMED[topic])
+    name = _coordinator_record(topic, key) if key is not None else ""
+    return open_prefixed(view, start, end, name + "Value") if name else None
+
+
+def take_payload(cursor: Cursor, length: int) -> memoryview | None:
+    """The bytes of a key or a value whose length was just read, -1 being null."""
+    left = cursor.end - cursor.position
+    if not -1 <= length <= left:
+        expected = f"a length of at most the {left} bytes left, or -1 for null"
+        raise DecodeError(cursor.covered, expected, f"length {length}")
+    return cursor.take(length) if length >= 0 else None
+
+
+def add_payload(
+    cursor: Cursor, root: Node, name: str, kind: str, payload: memoryview | None, opening: Opening | None
+) -> None:
+    """Add a key or a value that was just read, as a leaf or as what it holds."""
+    if opening is None or payload is None:
+        cursor.leaf(root, name, kind, payload, "tombstone" if name == "value" and payload is None else "")
+        return
+    node = cursor.branch(root, name, kind, payload)
+    node.note = opening.note
+    inside = cursor.position - len(payload)
+    node.add(Node("size", node.offset, inside - node.offset, "size", len(payload), framing=True))
+    for child in opening.nodes():
+        node.add(child)
+    cursor.covered = cursor.position
+    cursor.close(node)
+
+
+def _coordinator_record(topic: str | None, key: memoryview) -> str:
+    names = _COORDINATORS.get(topic or "", ())
+    kind = INT16.unpack_from(key)[0] if len(key) >= 2 else -1
+    return names[kind] if 0 <= kind < len(names) else ""
+
+
+def _control_key(view: memoryview, start: int, end: int) -> Opening | None:
+    if end - start < 4:
+        return None
+    root = Node("", start, end - start, "control key")
+    cursor = Cursor(view, start, end)
+    cursor.leaf(root, "version", "int16", cursor.fixed(INT16))
+    kind = cursor.fixed(INT16)
+    name = _CONTROL_TYPES[kind] if 0 <= kind < len(_CONTROL_TYPES) else ""
+    cursor.leaf(root, "type", "int16", kind, name)
+    if cursor.position < end:
+        cursor.leaf(root, "unread", "bytes", cursor.take(end - cursor.position))
+    return Opening(lambda: list(root.children()), name or "control record")
+
+
+def _control_value(view: memoryview, start: int, end: int, key: memoryview | None) -> Opening | None:
+    if key is None or len(key) < 4 or end - start < 2:
+        return None
+    kind = INT16.unpack_from(key, 2)[0]
+    root = Node("", start, end - start, "control value")
+    if kind in _CONTROL_MESSAGES:
+        name = _CONTROL_MESSAGES[kind]
+        versions = message_class(name).__schema__.versions
+        version = max(versions.first, min(INT16.unpack_from(view, start)[0], versions.last))
+        behind = walk_into(root, view, start, end, name, version)
+        return Opening(lambda: list(root.children()), f"{name} v{version}") if behind == end else None
+    if kind not in (0, 1) or end - start != 6:
+        return None
+    cursor = Cursor(view, start, end)
+    cursor.leaf(root, "version", "int16", cursor.fixed(INT16))
+    cursor.leaf(root, "coordinator_epoch", "int32", cursor.fixed(INT32))
+    return Opening(lambda: list(root.children()), "end of a transaction")

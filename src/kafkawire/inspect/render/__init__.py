@@ -1,0 +1,1 @@
+"""Trees as people and programs read them."""

@@ -1,0 +1,168 @@
+"""The explaining tree: what every byte of a buffer is.
+
+Rules:
+- A space is a buffer and the nodes that tile it: every byte lies in exactly one leaf, in order and without gaps.
+- A node without children is a leaf, and has the value. The length in front of a string or of bytes is part of its leaf.
+- What frames a value that has children (a count, a size, a null marker, a tag) is a leaf of its own, marked `framing`,
+  and stands before them.
+- Packed bytes are one leaf; what they unpack to is a space of its own, `inner`, with offsets of its own.
+- A fault marks where bytes stop making sense: its leaf takes everything up to the next known border.
+- Children of bulk (batches, records, the numbers of an array) are made each time they are asked for, and not kept, so
+  that a walk over a large frame needs little memory: hold what `children()` gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why bytes make no sense: where, what was expected, what was found."""
+
+    offset: int
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"expected {self.expected}, found {self.found} at offset {self.offset}"
+
+
+class Node:
+    """A span of a space: a leaf with a value, or a parent of smaller spans.
+
+    `type` is the form on the wire, `note` what a reader should know besides the value.
+    """
+
+    __slots__ = (
+        "_children",
+        "_expand",
+        "fault",
+        "framing",
+        "inner",
+        "length",
+        "name",
+        "note",
+        "offset",
+        "type",
+        "value",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        offset: int,
+        length: int,
+        kind: str,
+        value: Any = None,
+        note: str = "",
+        *,
+        expand: Callable[[], list[Node]] | None = None,
+        framing: bool = False,
+        fault: Fault | None = None,
+        inner: Space | None = None,
+    ) -> None:
+        self.name, self.offset, self.length = name, offset, length
+        self.type, self.value, self.note = kind, value, note
+        self.framing, self.fault, self.inner = framing, fault, inner
+        self._children: list[Node] | None = None
+        self._expand = expand
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+    def children(self) -> Sequence[Node]:
+        """What the node consists of, in order; empty for a leaf."""
+        return self._expand() if self._expand is not None else self._children or ()
+
+    def add(self, child: Node) -> Node:
+        """Put a child behind the others."""
+        if self._children is None:
+            self._children = [child]
+        else:
+            self._children.append(child)
+        return child
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'root'} {self.type} at {self.offset}+{self.length}: {self.value!r}>"
+
+
+class Leaf(NamedTuple):
+    """What one run of bytes is."""
+
+    path: str
+    offset: int
+    length: int
+    raw: memoryview
+    type: str
+    value: Any
+    note: str
+    fault: Fault | None
+
+
+class Visit(NamedTuple):
+    """A node met on a walk, and where: its path, how deep it lies, the space it belongs to."""
+
+    path: str
+    depth: int
+    node: Node
+    space: Space
+    children: Sequence[Node]
+
+
+@dataclass(slots=True)
+class Space:
+    """A buffer and the tree of its bytes."""
+
+    title: str
+    data: memoryview
+    root: Node
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every leaf of this space, in order; those of inner spaces are not among them.
+
+        >>> from kafkawire.inspect.explain import explain_message
+        >>> [(leaf.path, leaf.value) for leaf in explain_message(bytes(6), "HeartbeatResponse", 1).space.leaves()]
+        [('throttle_time_ms', 0), ('error_code', 0)]
+        """
+        for visit in walk(self, inner=False):
+            if not visit.children and (visit.node.length or visit.node.fault):
+                node = visit.node
+                raw = self.data[node.offset : node.end]
+                yield Leaf(visit.path, node.offset, node.length, raw, node.type, node.value, node.note, node.fault)
+
+    def faults(self) -> Iterator[Visit]:
+        """Every node with a fault, those of inner spaces included."""
+        return (visit for visit in walk(self) if visit.node.fault is not None)
+
+
+def walk(space: Space, *, inner: bool = True) -> Iterator[Visit]:
+    """Every node below the root, parents first, an inner space behind the leaf that it was unpacked from."""
+    return _walk(space, space.root.children(), "", 0, inner)
+
+
+def _walk(space: Space, nodes: Sequence[Node], prefix: str, depth: int, inner: bool) -> Iterator[Visit]:
+    for node in nodes:
+        path = joined(prefix, node.name)
+        children = node.children()
+        yield Visit(path, depth, node, space, children)
+        if children:
+            yield from _walk(space, children, path, depth + 1, inner)
+        if inner and node.inner is not None:
+            yield from _walk(node.inner, node.inner.root.children(), path, depth + 1, inner)
+
+
+def joined(prefix: str, name: str) -> str:
+    """The path of a node below another: names are joined by dots, indexes are not.
+
+    >>> joined("topics", "[0]"), joined("topics[0]", "name"), joined("", "name")
+    ('topics[0]', 'topics[0].name', 'name')
+    """
+    if not prefix or name.startswith("["):
+        return prefix + name
+    return f"{prefix}.{name}"
