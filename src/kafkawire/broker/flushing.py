@@ -1,0 +1,47 @@
+"""Waiting for the disk, one sync for all who wait.
+
+Rules:
+- At most one sync of a partition is under way, in a thread; appends go on meanwhile.
+- Who comes while one is under way waits for the next: the running one may have begun before its records were written.
+- A failed sync fails everyone it was for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkawire.log.partition import Partition
+
+TopicPartition = tuple[str, int]
+
+
+class Flusher:
+    """The syncs that are under way, by partition."""
+
+    def __init__(self, moved: Callable[[str, int], None]) -> None:
+        self._moved = moved
+        self._running: dict[TopicPartition, asyncio.Task[None]] = {}
+
+    async def wait(self, topic: str, index: int, log: Partition, last_offset: int) -> None:
+        """Return when everything up to an offset is on the disk; KafkaStorageError if it could not be written."""
+        key = topic, index
+        while log.recovery_point <= last_offset:
+            running = self._running.get(key)
+            if running is None:
+                running = self._running[key] = asyncio.get_running_loop().create_task(self._flush(key, log))
+            await asyncio.shield(running)
+
+    async def _flush(self, key: TopicPartition, log: Partition) -> None:
+        flush = None
+        try:
+            flush = log.begin_flush()
+            await asyncio.get_running_loop().run_in_executor(None, flush.run)
+        finally:
+            del self._running[key]
+            if flush is not None:
+                log.finish_flush(flush)
+                self._moved(*key)

@@ -1,0 +1,98 @@
+"""What the node must not forget, in Kafka's own metadata records: topics, settings, producer ids.
+
+The journal is the partition `__cluster_metadata-0`, an ordinary log, so that a torn write at its end is cut off as in any
+other, and `kafka-dump-log --cluster-metadata-decoder` prints it.
+Rules:
+- One change is one batch: after a crash it is there whole or not at all.
+- A change is flushed before `write` returns.
+- Each record's value is: frame version 1, record type, record version (varints), then the record.
+- Opening replays all of it; records of kinds this node does not write are passed over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.codec.varint import read_uvarint
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import (
+    ConfigRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafkawire.records import BatchBuilder, read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kafkawire.log.partition import Partition
+    from kafkawire.messages import Message
+
+FRAME_VERSION: Final = 1
+_KINDS: Final[dict[int, type[Message]]] = {
+    0: RegisterBrokerRecord,
+    2: TopicRecord,
+    3: PartitionRecord,
+    4: ConfigRecord,
+    9: RemoveTopicRecord,
+    15: ProducerIdsRecord,
+}
+_CODES: Final = {kind: code for code, kind in _KINDS.items()}
+
+
+class JournalError(KafkaWireError):
+    """A journal whose bytes are whole, and yet not what a node writes."""
+
+
+class Journal:
+    """The log of changes."""
+
+    def __init__(self, log: Partition) -> None:
+        self._log = log
+
+    @property
+    def end_offset(self) -> int:
+        return self._log.end_offset
+
+    def write(self, changes: Iterable[Message]) -> None:
+        """Add records as one change, durably."""
+        builder = BatchBuilder()
+        now = self._log.clock()
+        for change in changes:
+            builder.append(None, encode(change), timestamp=now)
+        self._log.append(builder.build())
+        self._log.flush()
+
+    def replay(self) -> Iterator[Message]:
+        """Every record, oldest first."""
+        offset = self._log.log_start_offset
+        while offset < self._log.end_offset:
+            for batch in read_batches(self._log.read(offset, 1 << 20).read()):
+                for record in batch.records():
+                    message = decode(record.value, record.offset)
+                    if message is not None:
+                        yield message
+                offset = batch.next_offset
+
+
+def encode(change: Message) -> bytes:
+    """The value of a metadata record.
+
+    >>> encode(ProducerIdsRecord(broker_id=1, next_producer_id=1000)).hex()
+    '010f0000000001ffffffffffffffff00000000000003e800'
+    """
+    version = type(change).__schema__.versions.last
+    return bytes([FRAME_VERSION, _CODES[type(change)], version]) + change.encode(version)
+
+
+def decode(value: bytes | memoryview | None, offset: int) -> Message | None:
+    """The record in a value; None for one of another kind."""
+    if value is None or len(value) < 3 or value[0] != FRAME_VERSION:
+        raise JournalError(f"metadata record {offset}: expected frame version {FRAME_VERSION}")
+    code, position = read_uvarint(value, 1, len(value))
+    version, position = read_uvarint(value, position, len(value))
+    kind = _KINDS.get(code)
+    return None if kind is None else kind.decode_prefix(value, version, position)[0]

@@ -1,0 +1,235 @@
+"""The node: owner of everything that outlives a request.
+
+Rules:
+- One loop, one owner: every method runs on the broker's loop and leaves the state whole when it returns.
+- Topics change through the node only: the journal first, then the logs, then the table that requests see.
+- An append wakes the fetches that wait for its partition: when the high watermark moves, which with flush.on.ack is
+  when the disk has the records.
+- Internal topics are made when first asked for, and written by their coordinators only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from kafkawire.broker.flushing import Flusher
+from kafkawire.broker.journal import Journal
+from kafkawire.broker.producer_ids import ProducerIds
+from kafkawire.broker.sessions import FetchSessions
+from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
+from kafkawire.broker.watchers import Watchers
+from kafkawire.log.checkpoints import META, encode_uuid, read_properties
+from kafkawire.log.directory import LogDirectory
+from kafkawire.messages import (
+    ConfigRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafkawire.messages.errors import UnknownTopicOrPartitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+    from pathlib import Path
+
+    from kafkawire.broker.clock import Clock
+    from kafkawire.broker.configs import BrokerConfig
+    from kafkawire.broker.service import Service
+    from kafkawire.log.files import Bytes, FileSystem
+    from kafkawire.log.partition import AppendResult, Partition
+
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+
+
+class Endpoint:
+    """Where clients are told to connect; known once the server listens."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+
+
+class Node:
+    """One broker's state."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock, *, root: Path, files: FileSystem) -> None:
+        self.config = config
+        self.clock = clock
+        self.id = config.integer("node.id")
+        self.endpoint = Endpoint("127.0.0.1", 0)
+        self.cluster_id = _identity(files, root)
+        self.logs = LogDirectory(
+            root,
+            files=files,
+            clock=clock.now,
+            config=config.log_config({}),
+            properties={"node.id": str(self.id), "cluster.id": self.cluster_id},
+        )
+        self.topics = Topics()
+        self.watchers = Watchers()
+        self.flusher = Flusher(self.watchers.notify)
+        self.sessions = FetchSessions(config.integer("max.incremental.fetch.session.cache.slots"), clock.now)
+        self.journal = Journal(self.logs.create(CLUSTER_METADATA, 0))
+        self.producer_ids = ProducerIds(self.id, self.journal.write)
+        self.leader_epoch = 0
+        self.services: list[Service] = []
+        self._replay()
+        if not self.logs.was_clean:
+            self._begin_epoch()
+        self._open_topics()
+
+    def start(self) -> None:
+        for service in self.services:
+            service.start()
+
+    def close(self) -> None:
+        """Stop the services, and leave the logs as a clean start expects them."""
+        for service in self.services:
+            service.stop()
+        self.logs.close()
+
+    def log(self, topic: str, index: int) -> Partition:
+        """The log of a partition; UNKNOWN_TOPIC_OR_PARTITION if there is none."""
+        log = self.logs.partitions.get((topic, index))
+        if log is None or topic not in self.topics:
+            raise UnknownTopicOrPartitionError(f"no partition {topic}-{index}")
+        return log
+
+    def append(self, topic: str, index: int, batches: Bytes) -> AppendResult:
+        """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged."""
+        log = self.log(topic, index)
+        result = log.append(batches, leader_epoch=self.leader_epoch)
+        if not log.config.flush_on_ack:
+            self.watchers.notify(topic, index)
+        return result
+
+    def settled(self, topic: str, index: int, last_offset: int) -> Awaitable[None] | None:
+        """What to await before records up to an offset are acknowledged; None where nothing needs to be waited for.
+
+        With flush.on.ack that is the disk, one sync for all who wait; a failing one raises KAFKA_STORAGE_ERROR.
+        """
+        log = self.log(topic, index)
+        if not log.config.flush_on_ack or log.recovery_point > last_offset:
+            return None
+        return self.flusher.wait(topic, index, log, last_offset)
+
+    def create_topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> Topic:
+        """Make a topic that `topics.check_new` lets through."""
+        self.topics.check_new(name)
+        topic = Topic(name, uuid4(), partitions, dict(configs or {}))
+        config = self.config.log_config(topic.configs)
+        self.journal.write(
+            [
+                TopicRecord(name=name, topic_id=topic.id),
+                *(self._partition_record(topic, index) for index in range(partitions)),
+                *(_config_record(TOPIC_RESOURCE, name, key, value) for key, value in topic.configs.items()),
+            ]
+        )
+        for index in range(partitions):
+            self.logs.create(name, index, topic_id=topic.id, config=config)
+        self.topics.add(topic)
+        return topic
+
+    def internal_topic(self, name: str) -> Topic:
+        """An internal topic, made with its own settings if it is not there yet."""
+        topic = self.topics.find(name)
+        if topic is not None:
+            return topic
+        return self.create_topic(name, *self.config.internal_topic(name))
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Take a topic away, logs and all."""
+        self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
+        self.topics.remove(topic)
+        for index in range(topic.partitions):
+            self.logs.delete(topic.name, index)
+            self.watchers.notify(topic.name, index)
+        for service in self.services:
+            service.topic_deleted(topic)
+
+    def add_partitions(self, topic: Topic, count: int) -> None:
+        """Let a topic have that many partitions, more than it has."""
+        fresh = range(topic.partitions, count)
+        self.journal.write([self._partition_record(topic, index) for index in fresh])
+        for index in fresh:
+            self.logs.create(topic.name, index, topic_id=topic.id)
+        topic.partitions = count
+
+    def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
+        """Set settings of a topic, or with None let them go back to the default."""
+        configs = {name: value for name, value in {**topic.configs, **changes}.items() if value is not None}
+        config = self.config.log_config(configs)
+        self.journal.write([_config_record(TOPIC_RESOURCE, topic.name, *change) for change in changes.items()])
+        topic.configs = configs
+        self.logs.configure(topic.name, config)
+
+    def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set settings of this broker, or with name '' the default of all brokers."""
+        self.config.change(name, changes)
+        self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
+        for topic in self.topics:
+            self.logs.configure(topic.name, self.config.log_config(topic.configs))
+
+    def _replay(self) -> None:
+        for change in self.journal.replay():
+            match change:
+                case TopicRecord():
+                    self.topics.add(Topic(change.name, change.topic_id, 0))
+                case PartitionRecord():
+                    self.topics.get_id(change.topic_id).partitions += 1
+                case RemoveTopicRecord():
+                    self.topics.remove(self.topics.get_id(change.topic_id))
+                case ConfigRecord():
+                    self._replay_config(change)
+                case ProducerIdsRecord():
+                    self.producer_ids.restore(change.next_producer_id)
+                case RegisterBrokerRecord():
+                    self.leader_epoch = change.broker_epoch
+
+    def _replay_config(self, change: ConfigRecord) -> None:
+        if change.resource_type == BROKER_RESOURCE:
+            self.config.change(change.resource_name, {change.name: change.value})
+        elif (topic := self.topics.find(change.resource_name)) is not None:
+            topic.configs.pop(change.name, None)
+            if change.value is not None:
+                topic.configs[change.name] = change.value
+
+    def _begin_epoch(self) -> None:
+        """After anything but a clean stop, offsets may be given out anew: a new leader epoch tells them apart."""
+        if self.journal.end_offset:
+            self.leader_epoch += 1
+        self.journal.write([RegisterBrokerRecord(broker_id=self.id, broker_epoch=self.leader_epoch, fenced=False)])
+
+    def _open_topics(self) -> None:
+        known = {(topic.name, index) for topic in self.topics for index in range(topic.partitions)}
+        for topic in self.topics:
+            config = self.config.log_config(topic.configs)
+            for index in range(topic.partitions):
+                self.logs.create(topic.name, index, topic_id=topic.id, config=config)
+            self.logs.configure(topic.name, config)
+        for name, index in set(self.logs.partitions) - known - {(CLUSTER_METADATA, 0)}:
+            self.logs.delete(name, index)
+
+    def _partition_record(self, topic: Topic, index: int) -> PartitionRecord:
+        return PartitionRecord(
+            partition_id=index,
+            topic_id=topic.id,
+            replicas=[self.id],
+            isr=[self.id],
+            leader=self.id,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=0,
+            directories=[NO_ID],
+        )
+
+
+def _config_record(resource: int, owner: str, name: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=resource, resource_name=owner, name=name, value=value)
+
+
+def _identity(files: FileSystem, root: Path) -> str:
+    """The cluster id of a directory, or a new one."""
+    found = read_properties(files, root / META) or {}
+    return found.get("cluster.id") or encode_uuid(uuid4())

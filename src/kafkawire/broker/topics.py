@@ -1,0 +1,118 @@
+"""Which topics there are: names, ids, partition counts, settings of their own.
+
+Rules:
+- A change is in the journal, durably, before it is visible or answered.
+- A topic's id never changes and is never used again; a topic made anew under an old name has a new id.
+- Names: 1 to 249 of ASCII letters, digits, '.', '_' and '-', but not '.' or '..'. Two names that differ only in
+  '.' against '_' collide, because metric names cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from kafkawire.messages.errors import (
+    InvalidTopicError,
+    TopicExistsError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+TRANSACTION_STATE: Final = "__transaction_state"
+SHARE_GROUP_STATE: Final = "__share_group_state"
+CLUSTER_METADATA: Final = "__cluster_metadata"
+INTERNAL: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+NO_ID: Final = UUID(int=0)
+LONGEST_NAME: Final = 249
+_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic, as the journal knows it."""
+
+    name: str
+    id: UUID
+    partitions: int
+    configs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_internal(self) -> bool:
+        return self.name in INTERNAL
+
+
+class Topics:
+    """Every topic, by name and by id."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Topic] = {}
+        self._by_id: dict[UUID, Topic] = {}
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def find(self, name: str) -> Topic | None:
+        return self._by_name.get(name)
+
+    def find_id(self, topic_id: UUID) -> Topic | None:
+        return self._by_id.get(topic_id)
+
+    def get(self, name: str) -> Topic:
+        """The topic of a name; UNKNOWN_TOPIC_OR_PARTITION if there is none."""
+        topic = self._by_name.get(name)
+        if topic is None:
+            raise UnknownTopicOrPartitionError(f"no topic {name!r}")
+        return topic
+
+    def get_id(self, topic_id: UUID) -> Topic:
+        """The topic of an id; UNKNOWN_TOPIC_ID if there is none."""
+        topic = self._by_id.get(topic_id)
+        if topic is None:
+            raise UnknownTopicIdError(f"no topic with id {topic_id}")
+        return topic
+
+    def add(self, topic: Topic) -> None:
+        self._by_name[topic.name] = topic
+        self._by_id[topic.id] = topic
+
+    def remove(self, topic: Topic) -> None:
+        del self._by_name[topic.name]
+        del self._by_id[topic.id]
+
+    def check_new(self, name: str) -> None:
+        """Refuse a name that no new topic can have."""
+        check_name(name)
+        if name in self._by_name:
+            raise TopicExistsError(f"topic {name!r} already exists")
+        folded = name.replace(".", "_")
+        for other in self._by_name:
+            if other.replace(".", "_") == folded:
+                raise InvalidTopicError(f"topic {name!r} collides with {other!r}: '.' and '_' count as the same")
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a topic.
+
+    >>> check_name("orders")
+    """
+    if not name:
+        raise InvalidTopicError("the empty name is not one of a topic")
+    if name in (".", ".."):
+        raise InvalidTopicError(f"topic name {name!r}: '.' and '..' are taken by the file system")
+    if len(name) > LONGEST_NAME:
+        raise InvalidTopicError(f"topic name of {len(name)} characters, expected at most {LONGEST_NAME}")
+    if not _NAME.fullmatch(name):
+        raise InvalidTopicError(f"topic name {name[:80]!r}: expected only ASCII letters, digits, '.', '_' and '-'")
