@@ -31,12 +31,9 @@ def value_text(value: Any, limit: int | None = None) -> str:
 
 def visible(text: str) -> str:
     """The text with everything that is not printable as an escape."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
+    if text.isprintable():
         return text
-    return "".join(
-        ("\\" + char if char in '"\\' else char) if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in text
-    )
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _quoted(text: str, limit: int | None) -> str:
@@ -56,5 +53,7 @@ def _bytes_text(value: bytes | bytearray | memoryview, limit: int | None) -> str
     text = head.decode("utf-8", "replace").rstrip("\ufffd") if limit is not None else head.decode("utf-8", "replace")
     if not value or not text or not all(char.isprintable() or char in "\r\n\t" for char in text) or "\ufffd" in text:
         return f"{len(value)} bytes" if value else "empty"
-    shown = "b" + _quoted(text, limit - 1 if limit is not None else None)
-    return f"{shown} ({len(value)} bytes)" if shown.endswith('…"') else shown
+    if limit is None or len(visible(text)) + 3 <= limit:
+        return f"b{_quoted(text, None)}"
+    size = f" ({len(value)} bytes)"
+    return f"b{_quoted(text, max(4, limit - 1 - len(size)))}{size}"
