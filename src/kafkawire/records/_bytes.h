@@ -34,8 +34,32 @@ KW_INLINE void kw_store16(uint8_t *p, int16_t v) { uint16_t u = KW_SWAP16((uint1
 KW_INLINE void kw_store32(uint8_t *p, uint32_t v) { uint32_t u = KW_SWAP32(v); memcpy(p, &u, 4); }
 KW_INLINE void kw_store64(uint8_t *p, int64_t v) { uint64_t u = KW_SWAP64((uint64_t)v); memcpy(p, &u, 8); }
 
-/* Two's complement sums, defined for every input (hostile deltas may wrap). */
+/* Two's complement sums and differences, defined for every input (hostile deltas may wrap). */
 KW_INLINE int64_t kw_add64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+KW_INLINE int64_t kw_sub64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+/* memcpy without the call for the sizes that keys and values mostly have; overlapping tails, nothing past either end. */
+KW_INLINE void kw_copy(uint8_t *to, const uint8_t *from, int64_t size) {
+    if (size > 256) {
+        memcpy(to, from, (size_t)size);
+    } else if (size >= 32) {
+        int64_t i;
+        for (i = 0; i < size - 32; i += 32) memcpy(to + i, from + i, 32);
+        memcpy(to + size - 32, from + size - 32, 32);
+    } else if (size >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        int64_t i;
+        for (i = 0; i < size; i++) to[i] = from[i];
+    }
+}
 
 /* A zigzag varint at *p, at most `limit` bytes long; 0 and *p moved, or -1 (cut) or -2 (too long, or bits past the type). */
 static int kw_varint_slow(const uint8_t **p, const uint8_t *end, int limit, uint64_t *out) {
@@ -91,12 +115,25 @@ KW_INLINE int kw_varint64(const uint8_t **p, const uint8_t *end, int64_t *out) {
 KW_INLINE uint64_t kw_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (v < 0 ? ~(uint64_t)0 : 0); }
 KW_INLINE int kw_varint_size(int64_t v) {
     uint64_t u = kw_zigzag(v);
+#if defined(__GNUC__)
+    return ((64 - __builtin_clzll(u | 1)) * 9 + 64) >> 6; /* seven bits a byte */
+#else
     int size = 1;
     while (u >= 0x80) { u >>= 7; size++; }
     return size;
+#endif
 }
 KW_INLINE uint8_t *kw_put_varint(uint8_t *p, int64_t v) {
     uint64_t u = kw_zigzag(v);
+    if (KW_LIKELY(u < 0x80)) {
+        *p = (uint8_t)u;
+        return p + 1;
+    }
+    if (u < 0x4000) {
+        p[0] = (uint8_t)(u | 0x80);
+        p[1] = (uint8_t)(u >> 7);
+        return p + 2;
+    }
     while (u >= 0x80) { *p++ = (uint8_t)(u | 0x80); u >>= 7; }
     *p++ = (uint8_t)u;
     return p;

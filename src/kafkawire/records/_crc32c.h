@@ -2,7 +2,8 @@
  *
  * CRC-32C takes the processor's own instruction where there is one. That instruction has a latency of three cycles and a
  * throughput of one, so three lanes run side by side; the lanes' checksums are joined by carry-less multiplication with
- * x^(bits that follow the lane), whose constants are computed once at import. Everything else uses eight tables.
+ * x^(bits that follow the lane), whose constants are computed once at import. Where that multiplication comes 64 bytes wide,
+ * long buffers are first folded by it into 256 bytes that have the same checksum. Everything else uses eight tables.
  */
 #ifndef KW_CRC32C_H
 #define KW_CRC32C_H
@@ -25,7 +26,8 @@
 static uint32_t kw_castagnoli[8][256];
 static uint32_t kw_ieee[8][256];
 static uint64_t kw_lane_shift[2 * KW_LANE_WORDS + 1];
-static int kw_crc_hardware;
+static uint64_t kw_fold[2];
+static int kw_crc_hardware; /* 0: tables, 1: the instruction, 2: folding as well */
 
 static void kw_crc_table(uint32_t table[8][256], uint32_t polynomial) {
     int i, k;
@@ -67,8 +69,29 @@ KW_CRC_TARGET static inline uint64_t kw_crc_shifted(uint64_t crc, size_t words) 
     return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
+/* The checksum register after at least 512 bytes, of which the rest past a multiple of 256 is left; *p and *n move on. */
+__attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq"))) static uint64_t kw_crc_folded(uint64_t crc, const uint8_t **p,
+                                                                                           size_t *n) {
+    const __m512i by = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)kw_fold[1], (long long)kw_fold[0]));
+    __m512i part[4];
+    uint8_t rest[256];
+    int i;
+    for (i = 0; i < 4; i++) part[i] = _mm512_loadu_si512(*p + 64 * i);
+    part[0] = _mm512_xor_si512(part[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)(uint32_t)crc)));
+    for (*p += 256, *n -= 256; *n >= 256; *p += 256, *n -= 256)
+        for (i = 0; i < 4; i++)
+            part[i] = _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(part[i], by, 0x00),
+                                                _mm512_clmulepi64_epi128(part[i], by, 0x11),
+                                                _mm512_loadu_si512(*p + 64 * i), 0x96);
+    for (i = 0; i < 4; i++) _mm512_storeu_si512(rest + 64 * i, part[i]);
+    crc = 0;
+    for (i = 0; i < 256; i += 8) crc = kw_crc_word(crc, rest + i);
+    return crc;
+}
+
 KW_CRC_TARGET static uint32_t kw_crc32c_x86(uint32_t start, const uint8_t *p, size_t n) {
     uint64_t crc = (uint32_t)~start;
+    if (n >= 2048 && kw_crc_hardware == 2) crc = kw_crc_folded(crc, &p, &n);
     while (n >= 72) {
         size_t words = n / 24 < KW_LANE_WORDS ? n / 24 : KW_LANE_WORDS, i;
         const uint8_t *second = p + 8 * words, *third = p + 16 * words;
@@ -130,6 +153,10 @@ static void kw_crc_init(void) {
     int k;
     __builtin_cpu_init();
     kw_crc_hardware = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+    if (kw_crc_hardware && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq")) kw_crc_hardware = 2;
+    /* Each 16 bytes move on by 2048 bits; their low half by 64 more than their high half. */
+    kw_fold[0] = (uint64_t)kw_crc_power(2048 + 32) << 1;
+    kw_fold[1] = (uint64_t)kw_crc_power(2048 - 32) << 1;
     /* A lane's checksum must advance by 64 * words bits; the product is one bit short and the reduction adds 32. */
     power = kw_crc_power(64 - 33);
     for (i = 1; i <= 2 * KW_LANE_WORDS; i++) {

@@ -1,77 +1,82 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The record kernel, compiled. `kernel.py` beside it is its reference; the rules are written there."""
 
+cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 
-cdef extern from "_bytes.h" nogil:
+cdef extern from "structmember.h":
+    enum:
+        T_OBJECT_EX, READONLY
+
+    struct PyMemberDef:
+        const char *name
+        int type
+        Py_ssize_t offset
+        int flags
+        const char *doc
+
+
+cdef extern from "Python.h":
+    object PyDescr_NewMember(type cls, PyMemberDef *member)
+    void PyType_Modified(type cls)
+
+    ctypedef struct PyTypeObject:
+        PyObject *tp_dict
+        Py_ssize_t tp_basicsize
+
+
+cdef extern from "_record.h" nogil:
+    enum:
+        KW_COUNT, KW_TRAILING, KW_SMALLEST_RECORD
+
+    ctypedef struct kw_fault:
+        int64_t position, where, found, expected
+        int code
+
+    ctypedef struct kw_record:
+        int64_t offset, timestamp
+        const uint8_t *key
+        const uint8_t *value
+        const uint8_t *headers
+        int32_t key_size, value_size, header_count
+
+    ctypedef struct kw_cursor:
+        const uint8_t *start
+        const uint8_t *at
+        const uint8_t *end
+        int64_t base_offset, base_timestamp, append_timestamp, shift
+        bint append, inside, verify
+        kw_fault fault
+
+    void kw_crc_init()
+    uint32_t kw_crc32c(uint32_t crc, const uint8_t *p, size_t n)
     int16_t kw_load16(const uint8_t *p)
     int32_t kw_load32(const uint8_t *p)
     uint32_t kw_loadu32(const uint8_t *p)
     int64_t kw_load64(const uint8_t *p)
     int64_t kw_add64(int64_t a, int64_t b)
-
-
-cdef extern from "_crc32c.h" nogil:
-    void kw_crc_init()
-    uint32_t kw_crc32c(uint32_t crc, const uint8_t *p, size_t n)
-    uint32_t kw_crc32(uint32_t crc, const uint8_t *p, size_t n)
+    int kw_fail(kw_fault *fault, int code, int64_t where, int64_t found, int64_t expected)
+    int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault)
+    bint kw_crc_holds(const uint8_t *batch, int64_t size, int64_t position, kw_fault *fault)
+    int kw_read_record(kw_cursor *c, kw_record *r)
+    int kw_read_header(kw_cursor *c, const uint8_t **p, const uint8_t *stop, const uint8_t **key, int32_t *key_size,
+                       const uint8_t **value, int32_t *value_size)
+    int kw_read_message(kw_cursor *c, kw_record *r)
+    int64_t kw_open_wrapper(kw_cursor *c, int wrapper_magic, int64_t wrapper_offset)
 
 
 kw_crc_init()
 
+from kafkawire.records.errors import corrupt
 from kafkawire.records.kernel import SCAN_COLUMNS
 
-cdef enum:
-    FAULT_SIZE = 1
-    FAULT_MAGIC = 2
-    FAULT_CRC = 3
-
-
-cdef struct Fault:
-    int64_t position
-    int code
-    int64_t where
-    int64_t found
-    int64_t expected
-
-
-cdef inline int64_t whole_batch(const uint8_t *data, int64_t position, int64_t total, Fault *fault) noexcept nogil:
-    """The size of the batch at a position; 0 where only a cut tail is left, or -1 and the fault."""
-    cdef int64_t left = total - position
-    cdef int32_t length, smallest = 14
-    cdef uint8_t magic
-    if left < 12:
-        return 0
-    length = kw_load32(data + position + 8)
-    if length >= 14:
-        if left < 17:
-            return 0
-        magic = data[position + 16]
-        if magic > 2:
-            fault[0] = Fault(position, FAULT_MAGIC, 0, <int8_t> magic, 2)
-            return -1
-        smallest = 49 if magic == 2 else (22 if magic == 1 else 14)
-    if length < smallest:
-        fault[0] = Fault(position, FAULT_SIZE, 0, length, smallest)
-        return -1
-    return 12 + <int64_t> length if 12 + <int64_t> length <= left else 0
-
-
-cdef inline bint crc_holds(const uint8_t *batch, int64_t size, int64_t position, Fault *fault) noexcept nogil:
-    cdef uint32_t stated, computed
-    if batch[16] == 2:
-        stated = kw_loadu32(batch + 17)
-        computed = kw_crc32c(0, batch + 21, size - 21)
-    else:
-        stated = kw_loadu32(batch + 12)
-        computed = kw_crc32(0, batch + 16, size - 16)
-    if stated != computed:
-        fault[0] = Fault(position, FAULT_CRC, 0, computed, stated)
-        return False
-    return True
+_WIDTHS = tuple({"q": 8, "i": 4, "I": 4, "h": 2, "b": 1}[code] for code in SCAN_COLUMNS.values())
 
 
 def crc32c(data, uint32_t value=0):
@@ -141,7 +146,7 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
     cdef Py_buffer view
     cdef const uint8_t *data
     cdef int64_t position = start, size, count = 0, row = 0
-    cdef Fault fault
+    cdef kw_fault fault
     cdef ScanColumns out
     cdef void **column = <void **> &out
     fault.code = 0
@@ -150,7 +155,7 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
         data = <const uint8_t *> view.buf
         with nogil:
             while count < limit:
-                size = whole_batch(data, position, view.len, &fault)
+                size = kw_whole_batch(data, position, view.len, &fault)
                 if size <= 0:
                     break
                 position += size
@@ -164,7 +169,7 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
         with nogil:
             while row < count:
                 size = 12 + <int64_t> kw_load32(data + position + 8)
-                if verify and not crc_holds(data + position, size, position, &fault):
+                if verify and not kw_crc_holds(data + position, size, position, &fault):
                     break
                 scan_row(data + position, position, size, row, &out)
                 row += 1
@@ -177,4 +182,163 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
     return columns, position, found
 
 
-_WIDTHS = tuple({"q": 8, "i": 4, "I": 4, "h": 2, "b": 1}[code] for code in SCAN_COLUMNS.values())
+@cython.final
+@cython.no_gc
+@cython.freelist(256)
+cdef class Record:
+    cdef object offset, timestamp, key, value, headers
+
+    __match_args__ = ("offset", "timestamp", "key", "value", "headers")
+    __hash__ = None
+
+    def __init__(self, offset, timestamp, key, value, headers=()):
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+
+    def __eq__(self, other):
+        if not isinstance(other, Record):
+            return NotImplemented
+        cdef Record that = other
+        return (self.offset == that.offset and self.timestamp == that.timestamp and self.key == that.key
+                and self.value == that.value and self.headers == that.headers)
+
+    def __repr__(self):
+        return (f"Record(offset={self.offset!r}, timestamp={self.timestamp!r}, key={self.key!r}, "
+                f"value={self.value!r}, headers={self.headers!r})")
+
+    def __reduce__(self):
+        return Record, (self.offset, self.timestamp, self.key, self.value, self.headers)
+
+
+cdef PyMemberDef MEMBERS[5]
+cdef const char *NAMES[5]
+NAMES[:] = ["offset", "timestamp", "key", "value", "headers"]
+
+
+cdef int show_members() except -1:
+    """Make the fields attributes as slots are: the interpreter reads slots at several times the speed of properties."""
+    marks = [object() for _ in range(5)]
+    cdef Record record = Record(*marks)
+    cdef void **words = <void **> <void *> record
+    cdef Py_ssize_t i, word
+    for i in range(5):
+        for word in range((<PyTypeObject *> Record).tp_basicsize // <Py_ssize_t> sizeof(void *)):
+            if words[word] == <void *> <PyObject *> marks[i]:
+                MEMBERS[i].name = NAMES[i]
+                MEMBERS[i].type = T_OBJECT_EX
+                MEMBERS[i].flags = READONLY
+                MEMBERS[i].offset = word * sizeof(void *)
+        (<dict> (<PyTypeObject *> Record).tp_dict)[Record.__match_args__[i]] = PyDescr_NewMember(Record, &MEMBERS[i])
+    PyType_Modified(Record)
+    return 0
+
+
+cdef inline object bytes_or_none(const uint8_t *data, int32_t size):
+    return PyBytes_FromStringAndSize(<const char *> data, size) if data != NULL else None
+
+
+cdef tuple read_headers(kw_cursor *cursor, kw_record *record):
+    cdef const uint8_t *p = record.headers
+    cdef const uint8_t *key
+    cdef const uint8_t *value
+    cdef int32_t key_size, value_size, i
+    found = []
+    for i in range(record.header_count):
+        kw_read_header(cursor, &p, cursor.at, &key, &key_size, &value, &value_size)
+        found.append((PyUnicode_DecodeUTF8(<const char *> key, key_size, "replace"), bytes_or_none(value, value_size)))
+    return tuple(found)
+
+
+@cython.final
+cdef class RecordIterator:
+    """The records of one batch, made as they are asked for."""
+
+    cdef Py_buffer view
+    cdef bint held, messages
+    cdef int64_t left, position, timestamp
+    cdef object stamp  # the timestamp as an object, shared by the records in a row that have it
+    cdef kw_cursor cursor
+
+    def __cinit__(self):
+        self.held = False
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+    cdef int hold(self, payload) except -1:
+        PyObject_GetBuffer(payload, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        self.cursor.start = self.cursor.at = <const uint8_t *> self.view.buf
+        self.cursor.end = self.cursor.start + self.view.len
+        return 0
+
+    cdef int refuse(self) except -1:
+        self.left = 0
+        raise corrupt(self.position, self.cursor.fault.code, self.cursor.fault.where, self.cursor.fault.found,
+                      self.cursor.fault.expected)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef kw_record found
+        cdef Record record
+        cdef kw_cursor *cursor = &self.cursor
+        if self.left == 0:
+            if not self.messages and cursor.at != cursor.end and cursor.fault.code == 0:
+                kw_fail(&cursor.fault, KW_TRAILING, cursor.at - cursor.start, cursor.end - cursor.at, 0)
+                self.refuse()
+            raise StopIteration
+        if (kw_read_message(cursor, &found) if self.messages else kw_read_record(cursor, &found)) < 0:
+            self.refuse()
+        self.left -= 1
+        record = Record.__new__(Record)
+        record.offset = found.offset
+        if found.timestamp != self.timestamp or self.stamp is None:
+            self.timestamp = found.timestamp
+            self.stamp = found.timestamp
+        record.timestamp = self.stamp
+        record.key = bytes_or_none(found.key, found.key_size)
+        record.value = bytes_or_none(found.value, found.value_size)
+        record.headers = read_headers(cursor, &found) if found.header_count else ()
+        return record
+
+
+def records(payload, int64_t position, int64_t base_offset, int64_t base_timestamp, int64_t max_timestamp, bint append,
+            int64_t count):
+    """The records of a magic 2 batch from its unpacked bytes."""
+    cdef RecordIterator iterator = RecordIterator.__new__(RecordIterator)
+    iterator.position = position
+    iterator.cursor.base_offset = base_offset
+    iterator.cursor.base_timestamp = base_timestamp
+    iterator.cursor.append_timestamp = max_timestamp
+    iterator.cursor.append = append
+    iterator.hold(payload)
+    if count < 0 or count > iterator.view.len // KW_SMALLEST_RECORD:
+        kw_fail(&iterator.cursor.fault, KW_COUNT, 0, count, iterator.view.len // KW_SMALLEST_RECORD)
+        iterator.refuse()
+    iterator.left = count
+    return iterator
+
+
+def messages(data, int64_t position, bint inside, int magic, int64_t offset, int64_t timestamp, bint append, bint verify):
+    """The one message that `data` is, or those inside a wrapper, from its unpacked bytes."""
+    cdef RecordIterator iterator = RecordIterator.__new__(RecordIterator)
+    iterator.position = position
+    iterator.messages = True
+    iterator.cursor.inside = inside
+    iterator.cursor.append = inside and append
+    iterator.cursor.append_timestamp = timestamp
+    iterator.cursor.verify = verify
+    iterator.hold(data)
+    iterator.left = kw_open_wrapper(&iterator.cursor, magic, offset) if inside else 1
+    if iterator.left < 0:
+        iterator.refuse()
+    return iterator
+
+
+show_members()

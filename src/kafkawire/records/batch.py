@@ -1,12 +1,14 @@
 """Batch headers, and walking a buffer of batches.
 
 Rules:
-- Magic 0, 1 and 2 may follow each other. In magic 0 and 1 each top-level message is a batch of its own: one record, or a
-  compressed wrapper of several.
-- Fewer bytes than a batch needs, at the end of the buffer, are a partial tail and no error; a wrong size, magic or CRC is.
+- Magic 0, 1 and 2 may follow each other. In magic 0 and 1 each top-level message is a batch of its own: one
+  record, or a compressed wrapper of several.
+- Fewer bytes than a batch needs, at the end of the buffer, are a partial tail and no error; a wrong size, magic or CRC
+  is one.
 - The header of a compressed wrapper tells only its last offset: `base_offset` equals `last_offset` there, and
   `record_count` is -1, until it is unpacked.
-- Missing values are -1, as in the format; `timestamp_type` is 0 (create), 1 (log append) or -1 (magic 0 has no timestamps).
+- Missing values are -1, as in the format; `timestamp_type` is 0 (create), 1 (log append) or -1 (magic 0 has no
+  timestamps).
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def add_sequence(sequence: int, count: int) -> int:
 
 @dataclass(slots=True)
 class BatchHeader:
-    """Every field of a batch header; `position` is where it starts in its buffer, `size` how many bytes it takes in all."""
+    """Every field of a batch header; `position` is where it starts in its buffer, `size` all the bytes it takes."""
 
     position: int
     size: int
@@ -79,11 +81,12 @@ class BatchHeader:
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
+        last = self.base_offset + self.last_offset_delta
+        return last if -(2**63) <= last < 2**63 else (last + 2**63) % 2**64 - 2**63
 
     @property
     def next_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta + 1
+        return self.last_offset + 1
 
     @property
     def last_sequence(self) -> int:
@@ -137,7 +140,11 @@ def size_at(data: memoryview, position: int) -> int:
     return 12 + length
 
 
-def header_fields(data: memoryview, position: int, size: int) -> tuple[int, ...]:
+HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+
+
+def header_fields(data: memoryview, position: int, size: int) -> HeaderFields:
+    """The fields of a BatchHeader, in its order."""
     try:
         if data[position + 16] == 2:
             base, _, epoch, magic, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count = (

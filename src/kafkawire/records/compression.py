@@ -1,10 +1,11 @@
 """The codecs of record batches: which library does each, and within which bounds.
 
 Rules:
-- The size limit is enforced while unpacking: output is asked for in steps, and the step that passes the limit is the last.
+- The size limit is enforced while unpacking: output is asked for in steps, and the step that passes the limit is
+  the last.
 - gzip always works. The others need the extra `codecs`; without it they fail with a message that says so.
-- snappy is written in the xerial framing (blocks of 32 KiB) and read framed or raw; lz4 is written as Kafka's own writer
-  does it (independent blocks of 64 KiB, no sizes, no checksums); levels are always explicit.
+- snappy is written in the xerial framing (blocks of 32 KiB) and read framed or raw; lz4 is written as Kafka's own
+  writer does it (independent blocks of 64 KiB, no sizes, no checksums); levels are always explicit.
 - Magic 0 has a wrong lz4 header checksum (KAFKA-3160): written so for magic 0, not looked at there when read, and
   verified for magic 1 and 2.
 

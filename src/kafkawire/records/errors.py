@@ -19,13 +19,18 @@ class RecordsError(KafkaWireError):
 class CorruptRecordError(RecordsError):
     """Bytes that are not a batch, or not the batch that was written; `position` is where the batch starts."""
 
-    def __init__(self, message: str = "corrupt", *, position: int = 0) -> None:
+    def __init__(self, message: str = "corrupt", *, position: int = 0, code: int = 0) -> None:
         super().__init__(f"batch at byte {position}: {message}")
         self.position = position
+        self.code = code
 
 
 class DecompressedSizeError(CorruptRecordError):
     """A batch that unpacks to more bytes than the reader allows."""
+
+
+class ColumnSizeError(RecordsError):
+    """More bytes than one Arrow column can hold; the buffer has to be read in parts."""
 
 
 class InvalidRecordError(RecordsError):
@@ -89,4 +94,4 @@ def describe_fault(code: int, where: int, found: int, expected: int) -> str:
 
 def corrupt(position: int, code: int, where: int = 0, found: int = 0, expected: int = 0) -> CorruptRecordError:
     """The exception for a fault that the kernel reports."""
-    return CorruptRecordError(describe_fault(code, where, found, expected), position=position)
+    return CorruptRecordError(describe_fault(code, where, found, expected), position=position, code=code)

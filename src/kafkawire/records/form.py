@@ -1,4 +1,4 @@
-"""The form of the record kernel in use: compiled, or its Python twin, whose types describe both."""
+"""The form of the hot loops in use: compiled, or their Python twins, whose types describe both."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,11 @@
 """How compressed bytes are framed inside batches, read and written without unpacking them.
 
 Rules:
-- snappy: xerial's header (8 bytes of magic, int32 version, int32 compatible version), then int32 size + raw block, again
-  and again; the header may be repeated between blocks; bytes without the header are one raw block.
+- snappy: xerial's header (8 bytes of magic, int32 version, int32 compatible version), then int32 size + raw block,
+  again and again; the header may be repeated between blocks; bytes without the header are one raw block.
 - A raw snappy block opens with its unpacked size, which is believed only as far as its length can carry it.
-- lz4: the byte that ends a frame's header is the second byte of XXH32 over the descriptor; magic 0 takes in the four bytes
-  of frame magic as well.
+- lz4: the byte that ends a frame's header is the second byte of XXH32 over the descriptor; magic 0 takes in the four
+  bytes of frame magic as well.
 - zstd: a frame's blocks state their sizes, which gives its end, and bounds what it unpacks to.
 """
 

@@ -9,44 +9,77 @@ from __future__ import annotations
 
 import struct
 from array import array
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
-from kafkawire.records.errors import Fault
+from kafkawire.records.errors import Fault, corrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Buffer = bytes | bytearray | memoryview
 
 _SIZE = struct.Struct(">i")
 _BATCH = struct.Struct(">qiibIhiqqqhii")
 _LEGACY = struct.Struct(">qiIbbq")
+_MESSAGE = struct.Struct(">qiIbb")
+_INT64 = struct.Struct(">q")
 _SMALLEST = (14, 22, 49)
-_TABLE: list[int] = []
+SMALLEST_RECORD = 7
+_LANE = 64
 
 
-def _byte_table() -> list[int]:
+@cache
+def _crc_tables() -> tuple[list[int], list[bytes], list[list[int]]]:
+    """What a byte adds to the register; the same as four planes of bytes; and what a lane of zeros does to the register."""
     table = []
     for value in range(256):
         for _ in range(8):
             value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
         table.append(value)
-    return table
+    planes = [bytes(value >> 8 * plane & 0xFF for value in table) for plane in range(4)]
+    shifts = []
+    for plane in range(4):
+        row = [byte << 8 * plane for byte in range(256)]
+        for _ in range(_LANE):
+            row = [(value >> 8) ^ table[value & 0xFF] for value in row]
+        shifts.append(row)
+    return table, planes, shifts
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
-    """CRC-32C of any buffer, continuing from `value`."""
-    if not _TABLE:
-        _TABLE.extend(_byte_table())
+    """CRC-32C of any buffer, continuing from `value`.
+
+    Byte by byte a register costs 100 ns a byte. So long data is cut into lanes of 64 bytes whose registers advance together,
+    as four wide integers: `bytes.translate` looks up a byte of every lane at once.
+    """
+    table, planes, (first, second, third, fourth) = _crc_tables()
+    view = memoryview(data).cast("B")
     crc = value ^ 0xFFFFFFFF
-    for byte in memoryview(data).cast("B"):
-        crc = (crc >> 8) ^ _TABLE[(crc ^ byte) & 0xFF]
+    lanes = len(view) // _LANE
+    if lanes >= 8:
+        wide = bytes(view[: lanes * _LANE])
+        a = b = c = d = 0
+        whole = int.from_bytes
+        for column in range(_LANE):
+            index = (whole(wide[column::_LANE], "little") ^ a).to_bytes(lanes, "little")
+            a = whole(index.translate(planes[0]), "little") ^ b
+            b = whole(index.translate(planes[1]), "little") ^ c
+            c = whole(index.translate(planes[2]), "little") ^ d
+            d = whole(index.translate(planes[3]), "little")
+        for w, x, y, z in zip(*(plane.to_bytes(lanes, "little") for plane in (a, b, c, d)), strict=True):
+            crc = first[crc & 255] ^ second[crc >> 8 & 255] ^ third[crc >> 16 & 255] ^ fourth[crc >> 24]
+            crc ^= w | x << 8 | y << 16 | z << 24
+        view = view[lanes * _LANE :]
+    for byte in view:
+        crc = (crc >> 8) ^ table[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 
 # The columns of a scan and the array codes of their types, in the order in which `scan` returns them.
-SCAN_COLUMNS = {
+SCAN_COLUMNS: dict[str, Literal["q", "i", "I", "h", "b"]] = {
     "position": "q",
     "size": "i",
     "magic": "b",
@@ -69,9 +102,9 @@ ScanFault = tuple[int, int, int, int, int]
 def scan(
     buffer: Buffer, start: int, verify: bool, limit: int
 ) -> tuple[Sequence[array[int] | bytearray], int, ScanFault | None]:
-    """Walk up to `limit` batches from `start`: their columns, where the good bytes end, and the fault that ended them."""
+    """Walk up to `limit` batches from `start`: their columns, where the good bytes end, and the fault that ends them."""
     data = memoryview(buffer).cast("B")
-    rows = []
+    rows: list[tuple[int, ...]] = []
     position, total = start, len(data)
     fault: ScanFault | None = None
     while total - position >= 12 and len(rows) < limit:
@@ -120,3 +153,204 @@ def scan(
         position,
         fault,
     )
+
+
+@dataclass(slots=True)
+class Record:
+    """One record: its offset and timestamp, key and value as bytes or None, headers as pairs of str and bytes or None."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class _Cut(Exception):
+    """Raised inside this module with (code, where, found, expected)."""
+
+
+def _varint(data: memoryview, at: int, stop: int, bits: int) -> tuple[int, int]:
+    """A zigzag varint of at most `bits` bits, and the position after it."""
+    value = shift = 0
+    start = at
+    while True:
+        if at >= stop:
+            raise _Cut(Fault.SHORT, stop, 0, 1)
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift >= bits:
+            raise _Cut(Fault.VARINT, start, 0, 0)
+    if value >> bits:
+        raise _Cut(Fault.VARINT, start, 0, 0)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _wrapped(value: int) -> int:
+    """An int64, as sums of hostile values wrap in the compiled form."""
+    return value if -(2**63) <= value < 2**63 else (value + 2**63) % 2**64 - 2**63
+
+
+def _bytes_at(data: memoryview, at: int, stop: int, least: int) -> tuple[bytes | None, int]:
+    length, after = _varint(data, at, stop, 32)
+    if length < 0:
+        if length < least:
+            raise _Cut(Fault.LENGTH, at, length, stop - after)
+        return None, after
+    end = after + length
+    if end > stop:
+        raise _Cut(Fault.LENGTH, at, length, stop - after)
+    return bytes(data[after:end]), end
+
+
+def _record_at(data: memoryview, at: int, base_offset: int, base_timestamp: int) -> tuple[Record, int]:
+    total = len(data)
+    length, p = _varint(data, at, total, 32)
+    if not 0 <= length <= total - p:
+        raise _Cut(Fault.LENGTH, at, length, total - p)
+    stop = p + length
+    if not length:
+        raise _Cut(Fault.SHORT, p, 0, 1)
+    stamp, p = _varint(data, p + 1, stop, 64)
+    delta, p = _varint(data, p, stop, 32)
+    key, p = _bytes_at(data, p, stop, -1)
+    value, p = _bytes_at(data, p, stop, -1)
+    count, p = _varint(data, p, stop, 32)
+    if not 0 <= count <= stop - p:
+        raise _Cut(Fault.HEADER_COUNT, p, count, stop - p)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    if count:
+        found = []
+        for _ in range(count):
+            name, p = _bytes_at(data, p, stop, 0)
+            content, p = _bytes_at(data, p, stop, -1)
+            found.append(((name or b"").decode("utf-8", "replace"), content))
+        headers = tuple(found)
+    if p != stop:
+        raise _Cut(Fault.RECORD_SIZE, at, length - (stop - p), length)
+    return Record(_wrapped(base_offset + delta), _wrapped(base_timestamp + stamp), key, value, headers), p
+
+
+def records(
+    payload: Buffer,
+    position: int,
+    base_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    append: bool,
+    count: int,
+) -> Iterator[Record]:
+    """The records of a magic 2 batch from its unpacked bytes."""
+    data = memoryview(payload).cast("B")
+    if not 0 <= count <= len(data) // SMALLEST_RECORD:
+        raise corrupt(position, Fault.COUNT, 0, count, len(data) // SMALLEST_RECORD)
+    return _records(data, position, base_offset, base_timestamp, max_timestamp, append, count)
+
+
+def _records(
+    data: memoryview, position: int, base_offset: int, base_timestamp: int, max_timestamp: int, append: bool, count: int
+) -> Iterator[Record]:
+    at = 0
+    for _ in range(count):
+        try:
+            record, at = _record_at(data, at, base_offset, base_timestamp)
+        except _Cut as cut:
+            raise corrupt(position, *cut.args) from None
+        if append:
+            record.timestamp = max_timestamp
+        yield record
+    if at != len(data):
+        raise corrupt(position, Fault.TRAILING, at, len(data) - at)
+
+
+def _message_size(data: memoryview, at: int) -> int:
+    """The size of the message at a position of a message set, which must be whole."""
+    left = len(data) - at
+    length = _SIZE.unpack_from(data, at + 8)[0] if left >= 12 else 14
+    if length < 14:
+        raise _Cut(Fault.SIZE, 0, length, 14)
+    if left < 17:
+        raise _Cut(Fault.SHORT, at, left, 26)
+    magic = data[at + 16]
+    if magic > 2:
+        raise _Cut(Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
+    if length < _SMALLEST[magic]:
+        raise _Cut(Fault.SIZE, 0, length, _SMALLEST[magic])
+    if left < 12 + length:
+        raise _Cut(Fault.SHORT, at, left, 26)
+    return 12 + int(length)
+
+
+def _field_at(data: memoryview, at: int, stop: int) -> tuple[bytes | None, int]:
+    if stop - at < 4:
+        raise _Cut(Fault.SHORT, at, stop - at, 4)
+    length = _SIZE.unpack_from(data, at)[0]
+    if not -1 <= length <= stop - at - 4:
+        raise _Cut(Fault.LENGTH, at, length, stop - at - 4)
+    return (None, at + 4) if length < 0 else (bytes(data[at + 4 : at + 4 + length]), at + 4 + length)
+
+
+def _message_at(data: memoryview, at: int, inside: bool, verify: bool, shift: int, stamp: int | None) -> tuple[Record, int]:
+    size = _message_size(data, at)
+    if data[at + 16] == 2:
+        raise _Cut(Fault.MAGIC, 0, 2, 1)
+    offset, _, crc, magic, attributes = _MESSAGE.unpack_from(data, at)
+    if inside and verify:
+        computed = crc32(data[at + 16 : at + size])
+        if computed != crc:
+            raise _Cut(Fault.CRC, 0, computed, crc)
+    if inside and attributes & 7:
+        raise _Cut(Fault.NESTED, at, 0, 0)
+    timestamp = -1
+    if magic:
+        timestamp = _INT64.unpack_from(data, at + 18)[0] if stamp is None else stamp
+    key, p = _field_at(data, at + 18 + 8 * magic, at + size)
+    value, p = _field_at(data, p, at + size)
+    if p != at + size:
+        raise _Cut(Fault.RECORD_SIZE, at, p - at, size)
+    return Record(_wrapped(offset + shift), timestamp, key, value), p
+
+
+def messages(
+    data: Buffer, position: int, inside: bool, magic: int, offset: int, timestamp: int, append: bool, verify: bool
+) -> Iterator[Record]:
+    """The one message that `data` is, or those inside a wrapper, from its unpacked bytes."""
+    view = memoryview(data).cast("B")
+    try:
+        shift = _wrapper_shift(view, magic, offset) if inside else 0
+    except _Cut as cut:
+        raise corrupt(position, *cut.args) from None
+    return _messages(view, position, inside, shift, timestamp if inside and append else None, verify)
+
+
+def _wrapper_shift(data: memoryview, magic: int, offset: int) -> int:
+    """What turns inner offsets into absolute ones."""
+    at = last = 0
+    while at != len(data):
+        size = _message_size(data, at)
+        last = _INT64.unpack_from(data, at)[0]
+        at += size
+    if not at:
+        raise _Cut(Fault.EMPTY_WRAPPER, 0, 0, 0)
+    # A wrapper offset of 0 was left by old librdkafka producers: inner offsets are then taken as they are.
+    if magic == 0 or offset == 0:
+        return 0
+    if offset < last:
+        raise _Cut(Fault.WRAPPER_OFFSET, 0, offset, last)
+    return offset - last
+
+
+def _messages(
+    data: memoryview, position: int, inside: bool, shift: int, stamp: int | None, verify: bool
+) -> Iterator[Record]:
+    at = 0
+    while at != len(data):
+        try:
+            record, at = _message_at(data, at, inside, verify, shift, stamp)
+        except _Cut as cut:
+            raise corrupt(position, *cut.args) from None
+        yield record

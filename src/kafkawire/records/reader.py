@@ -17,11 +17,14 @@ from kafkawire.records.batch import HEADER_SIZE, BatchHeader, header_fields, siz
 from kafkawire.records.compression import MAX_DECOMPRESSED, decompress
 from kafkawire.records.errors import CorruptRecordError, Fault, corrupt
 from kafkawire.records.form import kernel
+from kafkawire.records.legacy import wrapped_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from kafkawire.records.kernel import Buffer
+    from kafkawire.records.kernel import Buffer, Record
+
+    Unpack = Callable[[int, Buffer, int, int], Buffer]
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class Batch(BatchHeader):
     """A batch in a buffer: every header field, and the way to its records."""
 
     data: memoryview
-    partial_tail: int = 0
+    partial_tail: int
 
     def verify(self) -> None:
         """Check the CRC."""
@@ -37,9 +40,36 @@ class Batch(BatchHeader):
         if computed != self.crc:
             raise corrupt(self.position, Fault.CRC, found=computed, expected=self.crc)
 
-    def payload(self, *, max_decompressed: int = MAX_DECOMPRESSED) -> Buffer:
-        """The records of a magic 2 batch, unpacked."""
-        return decompress(self.attributes & 7, self.data[HEADER_SIZE:], limit=max_decompressed, position=self.position)
+    def records(self, *, verify: bool = True, max_decompressed: int = MAX_DECOMPRESSED) -> Iterator[Record]:
+        """The records, unpacked; `verify` is about the CRC of each message inside a wrapper (magic 0 and 1).
+
+        Faults inside the records come up when the record is reached.
+        """
+
+        def unpack(codec: int, data: Buffer, magic: int, position: int) -> Buffer:
+            return decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
+
+        return self.unpacked_records(unpack, verify)
+
+    def unpacked_records(self, unpack: Unpack, verify: bool) -> Iterator[Record]:
+        """The records, where `unpack(codec, data, magic, position)` decompresses."""
+        codec, append = self.attributes & 7, self.timestamp_type == 1
+        if self.magic == 2:
+            if self.record_count == 0:
+                return iter(())
+            payload: Buffer = self.data[HEADER_SIZE:]
+            if codec:
+                payload = unpack(codec, payload, 2, self.position)
+            return kernel.records(
+                *(payload, self.position, self.base_offset, self.base_timestamp),
+                *(self.max_timestamp, append, self.record_count),
+            )
+        messages: Buffer = self.data
+        if codec:
+            messages = unpack(codec, wrapped_value(self), self.magic, self.position)
+        return kernel.messages(
+            *(messages, self.position, codec != 0, self.magic, self.base_offset, self.base_timestamp, append, verify)
+        )
 
 
 class BatchReader:
@@ -70,7 +100,7 @@ class BatchReader:
             raise StopIteration
         end = position + size_at(data, position)
         tail = len(data) - end if self._is_tail(end) else 0
-        batch = Batch(*header_fields(data, position, end - position), data=data[position:end], partial_tail=tail)
+        batch = Batch(*header_fields(data, position, end - position), data[position:end], tail)
         if self._verify:
             batch.verify()
         self._position = end

@@ -1,10 +1,11 @@
 """A whole buffer's batch headers as columns, checked in one native pass.
 
 Rules:
-- A scan does not raise for bad bytes: `end` is where the good batches stop and `error` what stopped them, so that recovery
-  can cut a log there. `raise_error` is for those who want the exception.
+- A scan does not raise for bad bytes: `end` is where the good batches stop and `error` what stopped them, so that
+  recovery can cut a log there. `raise_error` is for those who want the exception.
 - What is left after `end` without an error is a partial tail.
-- Columns are memoryviews of integers, one item a batch; they may be indexed, sliced, listed or handed to Arrow uncopied.
+- Columns are memoryviews of integers, one item a batch; they may be indexed, sliced, listed or handed to Arrow
+  uncopied.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ class BatchScan:
 
     __slots__ = (*SCAN_COLUMNS, "count", "end", "error", "partial_tail")
 
-    position: memoryview
-    size: memoryview
-    magic: memoryview
-    attributes: memoryview
-    base_offset: memoryview
-    last_offset: memoryview
-    record_count: memoryview
-    base_timestamp: memoryview
-    max_timestamp: memoryview
-    leader_epoch: memoryview
-    producer_id: memoryview
-    producer_epoch: memoryview
-    base_sequence: memoryview
-    crc: memoryview
+    position: memoryview[int]
+    size: memoryview[int]
+    magic: memoryview[int]
+    attributes: memoryview[int]
+    base_offset: memoryview[int]
+    last_offset: memoryview[int]
+    record_count: memoryview[int]
+    base_timestamp: memoryview[int]
+    max_timestamp: memoryview[int]
+    leader_epoch: memoryview[int]
+    producer_id: memoryview[int]
+    producer_epoch: memoryview[int]
+    base_sequence: memoryview[int]
+    crc: memoryview[int]
     count: int
     end: int
     error: CorruptRecordError | None

@@ -1,0 +1,107 @@
+"""Batches to Arrow columns, in Python: the reference of `_decode.pyx`, and its stand-in where nothing could be compiled.
+
+Rules:
+- Only the columns of the schema are built. Header fields are repeated over the rows of their batch.
+- A batch is looked at only if it has rows to give, or may hold the marker that ends an aborted transaction; only such a
+  batch has its CRC checked.
+- An aborted transaction runs from its first offset to the abort marker of its producer (KIP-98): transactional batches of
+  that producer in between are left out.
+- A header key that is not UTF-8 has its bad bytes replaced, as Kafka's own reader does it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kafkawire.records.kernel import SCAN_COLUMNS
+from kafkawire.records.reader import BatchReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kafkawire.records.kernel import Buffer, Record
+    from kafkawire.records.reader import Batch, Unpack
+
+WIDTHS = {name: {"q": 8, "i": 4, "I": 4, "h": 2, "b": 1}[code] for name, code in SCAN_COLUMNS.items()}
+"""The header fields that may be columns and their widths in bytes, in the order of a scan."""
+
+
+class _Transactions:
+    """Which producers are inside an aborted transaction, as batches go by."""
+
+    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
+        self._pending = sorted(aborted, key=lambda entry: entry[1], reverse=True)
+        self._active: set[int] = set()
+        self.filtering = bool(self._pending)
+
+    def begin(self, last_offset: int) -> None:
+        while self._pending and self._pending[-1][1] <= last_offset:
+            self._active.add(self._pending.pop()[0])
+
+    def end(self, producer_id: int) -> None:
+        self._active.discard(producer_id)
+
+    def holds(self, producer_id: int) -> bool:
+        return producer_id in self._active
+
+
+def decode(
+    buffer: Buffer,
+    schema: pa.Schema,
+    verify: bool,
+    include_control: bool,
+    aborted: Sequence[tuple[int, int]],
+    start: int,
+    end: int,
+    unpack: Unpack,
+) -> pa.RecordBatch:
+    """The records of a buffer of batches as the columns of a schema."""
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    transactions = _Transactions(aborted)
+    for batch in BatchReader(buffer, verify=False):
+        if not _is_wanted(batch, transactions, include_control, start, end):
+            continue
+        if verify:
+            batch.verify()
+        kept = [
+            record
+            for record in _records(batch, transactions, verify, unpack)
+            if start <= record.offset < end and (include_control or not batch.is_control)
+        ]
+        _append(columns, batch, kept)
+    return pa.record_batch([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool, start: int, end: int) -> bool:
+    if transactions.filtering and batch.producer_id >= 0:
+        transactions.begin(batch.last_offset)
+        if batch.is_control:
+            return True
+        if batch.is_transactional and transactions.holds(batch.producer_id):
+            return False
+    if batch.is_control and not include_control:
+        return False
+    return batch.last_offset >= start and (batch.record_count == -1 or batch.base_offset < end)
+
+
+def _records(batch: Batch, transactions: _Transactions, verify: bool, unpack: Unpack) -> Iterator[Record]:
+    for record in batch.unpacked_records(unpack, verify):
+        if batch.is_control and transactions.filtering:
+            key = record.key or b""
+            if len(key) >= 4 and key[2:4] == b"\x00\x00":
+                transactions.end(batch.producer_id)
+        yield record
+
+
+def _append(columns: dict[str, list[Any]], batch: Batch, kept: list[Record]) -> None:
+    for name, column in columns.items():
+        if name == "timestamp_type":
+            column.extend([batch.timestamp_type] * len(kept))
+        elif name == "headers":
+            column.extend([{"key": key, "value": value} for key, value in record.headers] for record in kept)
+        elif name in WIDTHS:
+            column.extend([getattr(batch, name)] * len(kept))
+        else:
+            column.extend([getattr(record, name) for record in kept])

@@ -1,0 +1,238 @@
+"""Records to bytes, in Python: the reference of `_encode.pyx`, and its stand-in where nothing could be compiled.
+
+Rules:
+- The first record's timestamp is the base of a magic 2 batch, unless a base is given (a delete horizon).
+- Offsets rise within a batch, with gaps where the caller leaves them, by no more than an int32 in all.
+- Inner messages of magic 1 are numbered from the batch's base offset, those of magic 0 absolutely.
+- Sequences advance by offsets, not by records, so that gaps keep their place; after the largest comes 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from kafkawire.records.errors import InvalidRecordError
+from kafkawire.records.form import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import pyarrow as pa
+
+    from kafkawire.records.kernel import Buffer
+
+_INT32_MAX = 2**31 - 1
+_LARGEST = _INT32_MAX - 1024
+_INT32 = struct.Struct(">i")
+
+
+def _varint(value: int) -> bytes:
+    number = (value << 1) ^ (value >> 63)
+    if number < 0x80:
+        return bytes((number & 0x7F,))
+    out = bytearray()
+    number &= 2**64 - 1
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _sized(data: Buffer | None) -> bytes:
+    return b"\x01" if data is None else _varint(len(data)) + data
+
+
+def _field(data: Buffer | None) -> bytes:
+    return b"\xff\xff\xff\xff" if data is None else _INT32.pack(len(data)) + data
+
+
+def _bytes(data: Buffer | None) -> bytes | None:
+    return None if data is None else bytes(memoryview(data))
+
+
+def _encode_headers(pairs: tuple[tuple[str, Buffer | None], ...]) -> bytes:
+    parts = [_varint(len(pairs))]
+    for name, content in pairs:
+        if not isinstance(name, str):
+            raise TypeError(f"header key {name!r}: expected str")
+        parts += (_sized(name.encode()), _sized(_bytes(content)))
+    return b"".join(parts)
+
+
+class Appender:
+    """The records of one batch, as they will lie in it."""
+
+    def __init__(
+        self,
+        magic: int,
+        base_offset: int,
+        relative: bool,
+        size_limit: int,
+        base_timestamp: int | None,
+        append_timestamp: int | None,
+    ) -> None:
+        self.magic = magic
+        self.base_offset = self.next_offset = base_offset
+        self.count = 0
+        self.base_timestamp = -1 if base_timestamp is None else base_timestamp
+        self.max_timestamp = -1
+        self._relative = relative
+        self._size_limit = size_limit
+        self._has_fixed_base = base_timestamp is not None
+        self._append_timestamp = append_timestamp
+        self._out = bytearray()
+
+    @property
+    def size(self) -> int:
+        """The bytes of the batch if it were built now, before compression."""
+        return (61 if self.magic == 2 else 0) + len(self._out)
+
+    def append(
+        self,
+        key: Buffer | None,
+        value: Buffer | None,
+        timestamp: int = -1,
+        headers: Iterable[tuple[str, Buffer | None]] = (),
+        offset: int | None = None,
+    ) -> bool:
+        """Add a record; False, and nothing added, if the batch has records and would pass its size limit."""
+        if offset is None:
+            offset = self.next_offset
+        if not self.next_offset <= offset <= min(self.base_offset + _INT32_MAX, 2**63 - 2):
+            raise InvalidRecordError(
+                f"offset {offset}, expected {self.next_offset} to {self.base_offset + _INT32_MAX}"
+            )
+        pairs = tuple(headers)
+        if pairs and self.magic < 2:
+            raise InvalidRecordError(f"magic {self.magic} has no headers, {len(pairs)} given")
+        make = self._record if self.magic == 2 else self._message
+        entry = make(_bytes(key), _bytes(value), timestamp, pairs, offset)
+        needed = self.size + len(entry)
+        if self.count and needed > self._size_limit:
+            return False
+        if needed > _LARGEST:
+            raise InvalidRecordError(f"batch of {needed} bytes, expected at most {_LARGEST}")
+        if not self.count and not self._has_fixed_base:
+            self.base_timestamp = timestamp
+        self._out += entry
+        self.next_offset = offset + 1
+        self.max_timestamp = max(self.max_timestamp, timestamp)
+        self.count += 1
+        return True
+
+    def _record(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        pairs: tuple[tuple[str, Buffer | None], ...],
+        offset: int,
+    ) -> bytes:
+        base = self.base_timestamp if self.count or self._has_fixed_base else timestamp
+        delta = (timestamp - base + 2**63) % 2**64 - 2**63
+        body = b"".join(
+            (
+                *(b"\x00", _varint(delta), _varint(offset - self.base_offset)),
+                *(_sized(key), _sized(value), _encode_headers(pairs) if pairs else b"\x00"),
+            )
+        )
+        return _varint(len(body)) + body
+
+    def _message(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        pairs: tuple[tuple[str, Buffer | None], ...],
+        offset: int,
+    ) -> bytes:
+        attributes = 0
+        if self.magic and self._append_timestamp is not None:
+            attributes, timestamp = 8, self._append_timestamp
+        stamp = struct.pack(">q", timestamp) if self.magic else b""
+        rest = b"".join((bytes((self.magic, attributes)), stamp, _field(key), _field(value)))
+        stored = offset - self.base_offset if self._relative else offset
+        return struct.pack(">qiI", stored, len(rest) + 4, crc32(rest)) + rest
+
+    def payload(self) -> bytes:
+        """The records as they lie in the batch, or the messages as they lie in the set."""
+        return bytes(self._out)
+
+
+def seal(
+    template: bytes,
+    packed: Buffer,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    sequence: int,
+    count: int,
+) -> bytes:
+    """A magic 2 batch from a header with the constant fields and the records, packed if they shall be."""
+    header = bytearray(template)
+    struct.pack_into(">qi", header, 0, base_offset, 49 + len(packed))
+    struct.pack_into(">iqq", header, 23, last_offset - base_offset, base_timestamp, max_timestamp)
+    struct.pack_into(">ii", header, 53, sequence, count)
+    struct.pack_into(">I", header, 17, kernel.crc32c(packed, kernel.crc32c(header[21:])))
+    return b"".join((header, packed))
+
+
+def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows with their timestamps as milliseconds."""
+    if "timestamp" in batch.schema.names:
+        at = batch.schema.get_field_index("timestamp")
+        batch = batch.set_column(at, "timestamp", batch.column(at).view("int64"))
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    return rows
+
+
+def encode(
+    batch: pa.RecordBatch,
+    template: bytes,
+    base_offset: int,
+    sequence: int,
+    records_per_batch: int,
+    batch_bytes: int,
+    pack: Callable[[bytes], Buffer] | None,
+) -> tuple[bytes, int, int]:
+    """Rows as magic 2 batches with the constant fields of a template: the bytes, and the next offset and sequence."""
+    parts: list[bytes] = []
+    appender: Appender | None = None
+
+    def finish(done: Appender) -> None:
+        nonlocal sequence
+        packed = done.payload() if pack is None else pack(done.payload())
+        last, stamps = done.next_offset - 1, (done.base_timestamp, done.max_timestamp)
+        parts.append(seal(template, packed, done.base_offset, last, *stamps, sequence, done.count))
+        if sequence >= 0:
+            sequence = (sequence + done.next_offset - done.base_offset) & _INT32_MAX
+
+    names = batch.schema.names
+    for row, values in enumerate(rows_of(batch)):
+        offset = values["offset"] if "offset" in names else base_offset
+        entries = values.get("headers") or ()
+        if offset is None or not base_offset <= offset < 2**63 - 1 or any(entry["key"] is None for entry in entries):
+            raise InvalidRecordError(
+                f"row {row}: expected an offset of {base_offset} or more and header keys that are not null"
+            )
+        stamp = values.get("timestamp")
+        record = (
+            *(values.get("key"), values.get("value"), -1 if stamp is None else stamp),
+            *([(entry["key"], entry["value"]) for entry in entries], offset),
+        )
+        full = appender is not None and (
+            appender.count >= records_per_batch or offset - appender.base_offset > _INT32_MAX
+        )
+        if appender is None or full or not appender.append(*record):
+            if appender is not None:
+                finish(appender)
+            appender = Appender(2, offset, False, batch_bytes, None, None)
+            appender.append(*record)
+        base_offset = offset + 1
+    if appender is not None:
+        finish(appender)
+    return b"".join(parts), base_offset, sequence
