@@ -109,7 +109,7 @@ def _admit(batch: Batch, config: LogConfig, now: int) -> Admitted:
         largest = now
     else:
         oldest, newest = now - config.message_timestamp_before_max_ms, now + config.message_timestamp_after_max_ms
-        if largest > newest or (smallest < oldest and smallest != -1):
+        if largest > newest or smallest < oldest:
             _refuse_times(batch, oldest, newest)
     rest: Sequence[Bytes] = (batch.data[ASSIGNED_SIZE:],)
     if config.compression_type != "producer":

@@ -67,9 +67,10 @@ def compact(log: Partition, *, force: bool = False) -> bool:
 
 def _cleanable(log: Partition) -> list[Segment]:
     found = []
+    lag = log.config.min_compaction_lag_ms
     for segment in log.segments.sealed:
-        too_young = log.clock() - segment.largest_timestamp < log.config.min_compaction_lag_ms
-        if log.segments.end_of(segment, log.end_offset) > log.last_stable_offset or too_young:
+        too_young = lag > 0 and log.clock() - segment.largest_timestamp < lag
+        if too_young or log.segments.end_of(segment, log.end_offset) > log.last_stable_offset:
             break
         found.append(segment)
     return found

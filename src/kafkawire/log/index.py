@@ -171,9 +171,9 @@ class TimeIndex(IndexFile):
         """Forget entries whose batch ends at or past an offset."""
         self.keep(self._count_up_to(offset - self.base_offset - 1, 1))
 
-    def is_sound(self) -> bool:
-        """Whether the file could be a time index, as far as its last entry tells."""
+    def is_sound(self, log_size: int) -> bool:
+        """Whether the file could be this log's index, as far as its last entry tells."""
         if not len(self):
-            return True
+            return log_size == 0
         timestamp, offset = self.final
-        return timestamp >= 0 and offset >= 0
+        return timestamp >= 0 and offset >= 0 and (timestamp, offset) != (0, 0)

@@ -78,7 +78,7 @@ class Lookup:
         if self._is_checked:
             return
         self._is_checked = True
-        if not (self._could_be_sound and self._offsets.is_sound(log_size) and self._times.is_sound()):
+        if not (self._could_be_sound and self._offsets.is_sound(log_size) and self._times.is_sound(log_size)):
             self.rebuild(walk.headers(self._files.open(self._log), 0, log_size))
 
     def create(self) -> None:

@@ -1,0 +1,180 @@
+"""A directory of partitions."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+from tests.log.batches import NOW, Clock, batch, keyed, values
+
+from kafkawire.log import DiskFiles, FaultyFiles, LogConfig, LogDirectory
+from kafkawire.log.faults import Fault
+from kafkawire.log.files import read_file
+from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path("/data")
+SMALL = LogConfig(segment_bytes=200)
+
+
+@pytest.fixture
+def disk(clock: Clock) -> FaultyFiles:
+    return FaultyFiles(clock)
+
+
+@pytest.fixture
+def open_logs(disk: FaultyFiles, clock: Clock) -> Callable[..., LogDirectory]:
+    def open_(on: FaultyFiles | None = None, **arguments: object) -> LogDirectory:
+        return LogDirectory(ROOT, files=on or disk, clock=clock, **arguments)  # type: ignore[arg-type]  # passed through
+
+    return open_
+
+
+def test_the_root_has_kafkas_files(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs(properties={"node.id": "1", "cluster.id": "abc"})
+    log = logs.create("orders", 3, topic_id=UUID(int=5), config=SMALL)
+    for number in range(5):
+        log.append(batch(b"%d" % number))
+    log.delete_records(3)
+    logs.close()
+    assert {entry.name for entry in disk.list(ROOT)} == {
+        "orders-3",
+        "meta.properties",
+        ".kafka_cleanshutdown",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    }
+    assert read_file(disk, ROOT / "recovery-point-offset-checkpoint") == b"0\n1\norders 3 5\n"
+    assert read_file(disk, ROOT / "log-start-offset-checkpoint") == b"0\n1\norders 3 3\n"
+    names = {entry.name for entry in disk.list(ROOT / "orders-3")}
+    assert {"partition.metadata", "leader-epoch-checkpoint", "00000000000000000002.log"} <= names
+
+
+def test_a_clean_stop_is_believed_once(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    logs.create("t", 0).append(batch(b"a"))
+    logs.close()
+    again = open_logs()
+    assert again.was_clean
+    assert values(again.partitions["t", 0]) == [b"a"]
+    assert not open_logs().was_clean
+
+
+def test_identity_is_kept(open_logs: Callable[..., LogDirectory]) -> None:
+    first = open_logs(properties={"node.id": "7"}).properties
+    assert open_logs().properties == first
+    assert (first["node.id"], first["version"], len(first["directory.id"])) == ("7", "1", 22)
+
+
+def test_topic_ids_are_told_apart(open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    logs.create("t", 0, topic_id=UUID(int=1))
+    assert open_logs().partitions["t", 0].topic_id == UUID(int=1)
+    with pytest.raises(InconsistentTopicIdError):
+        logs.create("t", 0, topic_id=UUID(int=2))
+
+
+def test_topic_names_with_dashes_and_digits(open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    for name in ("a-1", "a", "a-1-2"):
+        logs.create(name, 2)
+    assert set(open_logs().partitions) == {("a-1", 2), ("a", 2), ("a-1-2", 2)}
+
+
+def test_a_deleted_partition_is_renamed_then_removed(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    held = logs.create("t", 0)
+    held.append(batch(b"a"))
+    found = held.read(0, 1000)
+    logs.delete("t", 0)
+    (pending,) = [entry.name for entry in disk.list(ROOT) if entry.is_directory]
+    assert pending.startswith("t-0.")
+    assert pending.endswith("-delete")
+    assert logs.create("t", 0).end_offset == 0
+    again = open_logs(disk.unplugged())
+    assert again.partitions["t", 0].end_offset == 0
+    assert logs.purge() == 1
+    assert [entry.name for entry in disk.list(ROOT) if entry.is_directory] == ["t-0"]
+    assert len(found.read()) > 0
+
+
+def test_a_name_too_long_for_the_disk_is_cut(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    logs.create("t" * 249, 0)
+    logs.delete("t" * 249, 0)
+    (pending,) = [entry.name for entry in disk.list(ROOT) if entry.is_directory]
+    assert len(pending) == 255
+
+
+def test_damaged_checkpoints_cost_time_not_data(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    log = logs.create("t", 0, config=SMALL)
+    for number in range(6):
+        log.append(batch(b"%d" % number))
+    logs.close()
+    for entry in disk.list(ROOT):
+        if entry.name.endswith(("checkpoint", "meta.properties")):
+            disk.open(ROOT / entry.name).write(0, [b"\xff\xff"])
+    disk.remove(ROOT / ".kafka_cleanshutdown")
+    assert len(values(open_logs().partitions["t", 0])) == 6
+
+
+def test_maintenance_flushes_retains_compacts_and_checkpoints(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], clock: Clock
+) -> None:
+    logs = open_logs()
+    old = logs.create("old", 0, config=LogConfig(segment_bytes=200, retention_ms=1000))
+    compact = logs.create("keys", 0, config=LogConfig(segment_bytes=200, cleanup_policy="compact"))
+    for number in range(8):
+        old.append(batch(b"%d" % number, timestamp=NOW))
+        compact.append(keyed({b"k": b"%d" % number}))
+    clock.advance(2000)
+    logs.maintain()
+    assert values(old) == []
+    assert len(values(compact)) < 4
+    assert compact.cleaned_offset > 0
+    again = open_logs(disk.unplugged())
+    assert again.partitions["keys", 0].cleaned_offset == compact.cleaned_offset
+    assert again.partitions["old", 0].log_start_offset == 8
+
+
+def test_settings_can_change(open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    log = logs.create("t", 0)
+    logs.configure("t", SMALL)
+    for number in range(6):
+        log.append(batch(b"%d" % number))
+    assert len(log.segments) > 1
+
+
+def test_a_disk_that_fails_while_deleting_keeps_the_partition(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    logs.create("t", 0)
+    disk.arm(Fault("rename"))
+    with pytest.raises(KafkaStorageError):
+        logs.delete("t", 0)
+    assert ("t", 0) in logs.partitions
+
+
+def test_a_thousand_partitions_on_two_hundred_and_fifty_six_descriptors(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        files = DiskFiles()
+        logs = LogDirectory(tmp_path, files=files)
+        for number in range(1000):
+            logs.create("t", number).append(batch(b"%d" % number))
+        for number in range(1000):
+            assert logs.partitions["t", number].read(0, 1000).length > 0
+        assert files.open_count < 256
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,156 @@
+"""The disk behind its protocol, and the disk that is played."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafkawire.log import DiskFiles, FaultyFiles, FileSystem, MemoryFiles
+from kafkawire.log.faults import Fault
+from kafkawire.log.files import GATHER, map_file, read_file, replace_file
+
+
+@pytest.fixture(params=["disk", "memory", "faulty"])
+def files(request: pytest.FixtureRequest) -> FileSystem:
+    kinds: dict[str, type[DiskFiles | MemoryFiles]] = {"disk": DiskFiles, "memory": MemoryFiles, "faulty": FaultyFiles}
+    return kinds[request.param]()
+
+
+@pytest.fixture
+def root(files: FileSystem, tmp_path: Path) -> Path:
+    files.make_directory(tmp_path)
+    return tmp_path
+
+
+def test_what_is_written_is_read(files: FileSystem, root: Path) -> None:
+    file = files.open(root / "a", create=True)
+    file.write(0, [b"hello ", memoryview(b"world")])
+    file.write(6, [b"there"])
+    assert (file.size(), file.read(0, 100), file.read(6, 3)) == (11, b"hello there", b"the")
+    file.truncate(5)
+    assert read_file(files, root / "a") == b"hello"
+
+
+def test_more_parts_than_one_call_takes(files: FileSystem, root: Path) -> None:
+    parts = [bytes([number % 256]) * (number % 5) for number in range(3 * GATHER)]
+    file = files.open(root / "a", create=True)
+    file.write(0, parts)
+    assert file.read(0, file.size()) == b"".join(parts)
+
+
+def test_a_file_in_hand_outlives_its_name(files: FileSystem, root: Path) -> None:
+    file = files.open(root / "a", create=True)
+    file.write(0, [b"kept"])
+    files.rename(root / "a", root / "b")
+    files.remove(root / "b")
+    assert not files.exists(root / "b")
+    assert file.read(0, 4) == b"kept"
+
+
+def test_names_come_and_go(files: FileSystem, root: Path) -> None:
+    files.make_directory(root / "x")
+    replace_file(files, root / "x" / "f", b"1")
+    replace_file(files, root / "x" / "f", b"22")
+    assert [(entry.name, entry.size, entry.is_directory) for entry in files.list(root / "x")] == [("f", 2, False)]
+    files.rename(root / "x", root / "y")
+    assert read_file(files, root / "y" / "f") == b"22"
+    with pytest.raises(OSError, match=r"."):
+        files.remove_directory(root / "y")
+    files.remove(root / "y" / "f")
+    files.remove(root / "y" / "f")
+    files.remove_directory(root / "y")
+    assert files.list(root) == []
+
+
+def test_what_is_not_there_cannot_be_opened(files: FileSystem, root: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.open(root / "nothing")
+
+
+def test_descriptors_are_bounded_and_reopened(tmp_path: Path) -> None:
+    files = DiskFiles(limit=3)
+    for number in range(20):
+        files.open(tmp_path / str(number), create=True).write(0, [str(number).encode()])
+    assert files.open_count == 3
+    assert [read_file(files, tmp_path / str(number)) for number in range(20)] == [b"%d" % n for n in range(20)]
+    assert files.open_count == 3
+
+
+def test_an_evicted_descriptor_closes_when_nobody_holds_it(tmp_path: Path) -> None:
+    files = DiskFiles(limit=1)
+    held = files.open(tmp_path / "a", create=True)
+    held.write(0, [b"x"])
+    files.open(tmp_path / "b", create=True)
+    descriptor = held.fileno()
+    assert held.read(0, 1) == b"x"
+    del held
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_a_directory_has_one_owner(tmp_path: Path) -> None:
+    lock = DiskFiles().lock(tmp_path / ".lock")
+    other = (
+        "from pathlib import Path; from kafkawire.log import DiskFiles; import sys; DiskFiles().lock(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", other, str(tmp_path / ".lock")]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "is locked by another process" in refused.stderr
+    lock.release()
+    assert subprocess.run(command, check=False).returncode == 0
+
+
+def test_a_file_can_be_mapped(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"mapped")
+    (tmp_path / "empty").touch()
+    assert (bytes(map_file(tmp_path / "a")), bytes(map_file(tmp_path / "empty"))) == (b"mapped", b"")
+
+
+class TestFaultyDisk:
+    root = Path("/d")
+
+    @pytest.fixture
+    def disk(self) -> FaultyFiles:
+        disk = FaultyFiles()
+        disk.make_directory(self.root)
+        return disk
+
+    def test_only_what_was_synced_survives_a_power_cut(self, disk: FaultyFiles) -> None:
+        file = disk.open(self.root / "a", create=True)
+        file.write(0, [b"one"])
+        file.sync()
+        disk.sync_directory(self.root)
+        file.write(3, [b"two"])
+        assert read_file(disk.killed(), self.root / "a") == b"onetwo"
+        assert read_file(disk.unplugged(), self.root / "a") == b"one"
+
+    def test_a_name_survives_only_with_its_directory(self, disk: FaultyFiles) -> None:
+        disk.open(self.root / "a", create=True).sync()
+        assert not disk.unplugged().exists(self.root / "a")
+        disk.sync_directory(self.root)
+        disk.rename(self.root / "a", self.root / "b")
+        after = disk.unplugged()
+        assert (after.exists(self.root / "a"), after.exists(self.root / "b")) == (True, False)
+
+    def test_a_torn_write_keeps_its_first_bytes(self, disk: FaultyFiles) -> None:
+        file = disk.open(self.root / "a", create=True)
+        disk.arm(Fault("write", after=1, error=errno.ENOSPC, keep=2))
+        file.write(0, [b"whole"])
+        with pytest.raises(OSError, match="injected"):
+            file.write(5, [b"torn"])
+        assert file.read(0, 100) == b"wholeto"
+
+    def test_after_a_failed_sync_the_bytes_count_as_clean(self, disk: FaultyFiles) -> None:
+        file = disk.open(self.root / "a", create=True)
+        disk.sync_directory(self.root)
+        file.write(0, [b"lost"])
+        disk.arm(Fault("sync"))
+        with pytest.raises(OSError, match="injected"):
+            file.sync()
+        file.sync()
+        assert read_file(disk.unplugged(), self.root / "a") == bytes(4)
