@@ -3,17 +3,32 @@
 The public door of the layer. Reading:
 
 - `parse_header(buffer, position=0) -> BatchHeader`: one header; only the header's bytes must be there.
-- `read_batches(buffer, *, verify=True) -> BatchReader`: an iterator of `Batch`, with `.partial_tail`.
+- `read_batches(buffer, *, verify=True) -> BatchReader`: an iterator of `Batch`, with `.partial_tail`. A batch has
+  the header fields, `.data`, `.records(*, verify=True, max_decompressed=...)` and, for control batches, `.markers()`.
 - `scan_batches(buffer, *, start=0, verify=True, limit=None) -> BatchScan`: all headers as columns, checked in one
   native pass that never raises; `.end` and `.error` say how far the bytes are good.
-- `crc32c(data, value=0) -> int`, `add_sequence(sequence, count) -> int`.
-- `compress(codec, data, *, level=None, magic=2)`, `decompress(codec, data, *, magic=2, limit=128 MiB)`.
+- `to_arrow(buffer, *, columns, verify, include_control, aborted, start, end, max_decompressed) -> RecordBatch`: one
+  row a record; `batches_to_arrow(buffer, *, verify=True) -> RecordBatch`: one row a batch. RECORD_SCHEMA and
+  BATCH_SCHEMA have the names and types.
+
+Writing:
+
+- `BatchBuilder(*, magic, compression, level, base_offset, leader_epoch, producer_id, producer_epoch, base_sequence,
+  is_transactional, is_control, append_timestamp, delete_horizon, size_limit)`, its `.append(key, value, timestamp=-1,
+  headers=(), offset=None) -> bool` and `.build(*, last_offset=None) -> bytes`; `record_size(key, value, headers)`.
+- `from_arrow(rows, *, ..., records_per_batch=None, batch_bytes=1 MiB) -> bytes`.
+- `convert(buffer, to_magic) -> bytes`, `transaction_marker(type, coordinator_epoch) -> (key, value)`.
+
+Besides: `crc32c(data, value=0)`, `add_sequence(sequence, count)`, `compress(codec, data, *, level, magic)` and
+`decompress(codec, data, *, magic, limit)`.
 """
 
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, add_sequence, crc32c, parse_header
 from kafkawire.records.build import BatchBuilder, from_arrow, record_size
 from kafkawire.records.columns import BATCH_SCHEMA, RECORD_SCHEMA, batches_to_arrow, to_arrow
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, compress, decompress
+from kafkawire.records.control import ControlType, Marker, read_marker, transaction_marker
+from kafkawire.records.convert import convert
 from kafkawire.records.errors import (
     ColumnSizeError,
     CorruptRecordError,
@@ -42,21 +57,26 @@ __all__ = [
     "Buffer",
     "Codec",
     "ColumnSizeError",
+    "ControlType",
     "CorruptRecordError",
     "DecompressedSizeError",
     "InvalidRecordError",
+    "Marker",
     "MissingCodecError",
     "Record",
     "RecordsError",
     "add_sequence",
     "batches_to_arrow",
     "compress",
+    "convert",
     "crc32c",
     "decompress",
     "from_arrow",
     "parse_header",
     "read_batches",
+    "read_marker",
     "record_size",
     "scan_batches",
     "to_arrow",
+    "transaction_marker",
 ]

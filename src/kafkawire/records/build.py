@@ -2,11 +2,12 @@
 
 Rules:
 - A batch is built once its records are known; the builder keeps them as the bytes they will be.
-- A batch without records keeps its offsets and producer fields, has no codec and the timestamp -1: what compaction leaves.
-- Magic 0 and 1 have no batch around their messages: uncompressed they follow each other, compressed they go into one wrapper
-  that carries the last offset.
-- An append timestamp makes every record's time the broker's: on the batch in magic 2, on each message and the wrapper in
-  magic 1; magic 0 has no timestamps.
+- A batch without records keeps its offsets and producer fields, has no codec and the timestamp -1: what compaction
+  leaves.
+- Magic 0 and 1 have no batch around their messages: uncompressed they follow each other, compressed they go into one
+  wrapper that carries the last offset.
+- An append timestamp makes every record's time the broker's: on the batch in magic 2, on each message and the
+  wrapper in magic 1; magic 0 has no timestamps.
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ def _template(
 class BatchBuilder(form.Appender):
     """One batch in the making: `append` records, then `build`.
 
-    `size` is what the batch would take now, uncompressed; with `size_limit`, `append` tells by False that a record belongs
-    into the next batch (the first record always fits). `count`, `next_offset` and `max_timestamp` tell the rest.
+    `size` is what the batch would take now, uncompressed; with `size_limit`, `append` tells by False that a record
+    belongs into the next batch (the first record always fits). `count`, `next_offset` and `max_timestamp` tell the
+    rest.
 
     >>> builder = BatchBuilder(compression="gzip", producer_id=7, producer_epoch=0, base_sequence=0)
     >>> builder.append(b"key", b"value", timestamp=1700000000000, headers=[("trace", b"1")])
     True
     >>> builder.count, builder.next_offset, builder.size
-    (1, 1, 85)
+    (1, 1, 84)
     """
 
     def __init__(

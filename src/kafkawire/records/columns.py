@@ -2,8 +2,8 @@
 
 Rules:
 - The names and types below are the ones every table over Kafka records uses.
-- Missing values are -1, as in the format (a timestamp of -1 is one millisecond before 1970); keys, values and header values
-  may be null. A record without headers has an empty list.
+- Missing values are -1, as in the format (a timestamp of -1 is one millisecond before 1970); keys, values and header
+  values may be null. A record without headers has an empty list.
 - The limit on unpacked bytes is for each batch. A column that would pass 2 GiB is refused: read in smaller parts.
 - Header fields of a compressed magic 0 or 1 message are those of the wrapper, which knows only its last offset.
 """
@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,10 +31,15 @@ if TYPE_CHECKING:
 else:
     form = load("kafkawire.records._decode", "kafkawire.records.decode")
 
+
+def _schema(fields: list[tuple[str, pa.DataType]]) -> pa.Schema:
+    return pa.schema(fields)
+
+
 _TIME = pa.timestamp("ms", tz="UTC")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
-RECORD_SCHEMA = pa.schema(
+RECORD_SCHEMA = _schema(
     [
         ("offset", pa.int64()),
         ("timestamp", _TIME),
@@ -46,7 +51,7 @@ RECORD_SCHEMA = pa.schema(
 )
 """What a record gives; these are the columns of `to_arrow` unless others are asked for."""
 
-BATCH_SCHEMA = pa.schema(
+BATCH_SCHEMA = _schema(
     [
         ("position", pa.int64()),
         ("size", pa.int32()),
@@ -90,7 +95,7 @@ def _schemas(columns: tuple[str, ...]) -> tuple[pa.Schema, pa.Schema]:
     return pa.schema([_FIELDS[name] for name in columns]), pa.schema([_FIELDS[name] for name in stored])
 
 
-def _derive(name: str, magic: pa.Array, attributes: pa.Array) -> pa.Array:
+def _derive(name: str, magic: pa.Array[Any], attributes: pa.Array[Any]) -> pa.Array[Any]:
     if name == "codec":
         return _CODECS.take(pc.bit_wise_and(attributes, pa.scalar(7, pa.int16())))
     flag = pc.not_equal(pc.bit_wise_and(attributes, pa.scalar(_FLAGS[name], pa.int16())), pa.scalar(0, pa.int16()))
@@ -120,9 +125,9 @@ def to_arrow(
 ) -> pa.RecordBatch:
     """The records of a buffer of batches, of any mix of formats, as Arrow columns; a cut tail is left out.
 
-    `columns` may name those of RECORD_SCHEMA (all of them by default) and of BATCH_SCHEMA. `start` and `end` keep records
-    with start <= offset < end. `aborted` lists (producer id, first offset) of aborted transactions, as a fetch response
-    does: their records are left out. `include_control` keeps the records of control batches.
+    `columns` may name those of RECORD_SCHEMA (all of them by default) and of BATCH_SCHEMA. `start` and `end` keep
+    records with start <= offset < end. `aborted` lists (producer id, first offset) of aborted transactions, as a
+    fetch response does: their records are left out. `include_control` keeps the records of control batches.
 
     >>> from kafkawire.records import BatchBuilder
     >>> builder = BatchBuilder(base_offset=5)
@@ -165,6 +170,7 @@ def batches_to_arrow(buffer: Buffer, *, verify: bool = True) -> pa.RecordBatch:
     scan.raise_error()
     schema, stored = _schemas(tuple(BATCH_SCHEMA.names))
     arrays = [
-        pa.Array.from_buffers(field.type, scan.count, [None, pa.py_buffer(getattr(scan, field.name))]) for field in stored
+        pa.Array.from_buffers(field.type, scan.count, [None, pa.py_buffer(getattr(scan, field.name))])
+        for field in stored
     ]
     return _complete(pa.record_batch(arrays, schema=stored), schema)

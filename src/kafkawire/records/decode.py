@@ -1,11 +1,12 @@
-"""Batches to Arrow columns, in Python: the reference of `_decode.pyx`, and its stand-in where nothing could be compiled.
+"""Batches to Arrow columns, in Python: the reference of `_decode.pyx`, and its stand-in where nothing could be
+compiled.
 
 Rules:
 - Only the columns of the schema are built. Header fields are repeated over the rows of their batch.
 - A batch is looked at only if it has rows to give, or may hold the marker that ends an aborted transaction; only such a
   batch has its CRC checked.
-- An aborted transaction runs from its first offset to the abort marker of its producer (KIP-98): transactional batches of
-  that producer in between are left out.
+- An aborted transaction runs from its first offset to the abort marker of its producer (KIP-98): transactional
+  batches of that producer in between are left out.
 - A header key that is not UTF-8 has its bad bytes replaced, as Kafka's own reader does it.
 """
 

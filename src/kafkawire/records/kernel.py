@@ -33,7 +33,7 @@ _LANE = 64
 
 @cache
 def _crc_tables() -> tuple[list[int], list[bytes], list[list[int]]]:
-    """What a byte adds to the register; the same as four planes of bytes; and what a lane of zeros does to the register."""
+    """What a byte adds to the register, the same as four planes of bytes, and what a lane of zeros does to it."""
     table = []
     for value in range(256):
         for _ in range(8):
@@ -52,8 +52,8 @@ def _crc_tables() -> tuple[list[int], list[bytes], list[list[int]]]:
 def crc32c(data: Buffer, value: int = 0) -> int:
     """CRC-32C of any buffer, continuing from `value`.
 
-    Byte by byte a register costs 100 ns a byte. So long data is cut into lanes of 64 bytes whose registers advance together,
-    as four wide integers: `bytes.translate` looks up a byte of every lane at once.
+    Byte by byte a register costs 100 ns a byte. So long data is cut into lanes of 64 bytes whose registers advance
+    together, as four wide integers: `bytes.translate` looks up a byte of every lane at once.
     """
     table, planes, (first, second, third, fourth) = _crc_tables()
     view = memoryview(data).cast("B")
@@ -102,7 +102,7 @@ ScanFault = tuple[int, int, int, int, int]
 def scan(
     buffer: Buffer, start: int, verify: bool, limit: int
 ) -> tuple[Sequence[array[int] | bytearray], int, ScanFault | None]:
-    """Walk up to `limit` batches from `start`: their columns, where the good bytes end, and the fault that ends them."""
+    """Walk up to `limit` batches from `start`: their columns, where the good bytes end, and the fault there."""
     data = memoryview(buffer).cast("B")
     rows: list[tuple[int, ...]] = []
     position, total = start, len(data)
@@ -157,7 +157,7 @@ def scan(
 
 @dataclass(slots=True)
 class Record:
-    """One record: its offset and timestamp, key and value as bytes or None, headers as pairs of str and bytes or None."""
+    """A record; keys, values and header values may be None."""
 
     offset: int
     timestamp: int
@@ -166,7 +166,7 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-class _Cut(Exception):
+class _CutError(Exception):
     """Raised inside this module with (code, where, found, expected)."""
 
 
@@ -176,7 +176,7 @@ def _varint(data: memoryview, at: int, stop: int, bits: int) -> tuple[int, int]:
     start = at
     while True:
         if at >= stop:
-            raise _Cut(Fault.SHORT, stop, 0, 1)
+            raise _CutError(Fault.SHORT, stop, 0, 1)
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -184,9 +184,9 @@ def _varint(data: memoryview, at: int, stop: int, bits: int) -> tuple[int, int]:
             break
         shift += 7
         if shift >= bits:
-            raise _Cut(Fault.VARINT, start, 0, 0)
+            raise _CutError(Fault.VARINT, start, 0, 0)
     if value >> bits:
-        raise _Cut(Fault.VARINT, start, 0, 0)
+        raise _CutError(Fault.VARINT, start, 0, 0)
     return (value >> 1) ^ -(value & 1), at
 
 
@@ -199,11 +199,11 @@ def _bytes_at(data: memoryview, at: int, stop: int, least: int) -> tuple[bytes |
     length, after = _varint(data, at, stop, 32)
     if length < 0:
         if length < least:
-            raise _Cut(Fault.LENGTH, at, length, stop - after)
+            raise _CutError(Fault.LENGTH, at, length, stop - after)
         return None, after
     end = after + length
     if end > stop:
-        raise _Cut(Fault.LENGTH, at, length, stop - after)
+        raise _CutError(Fault.LENGTH, at, length, stop - after)
     return bytes(data[after:end]), end
 
 
@@ -211,17 +211,17 @@ def _record_at(data: memoryview, at: int, base_offset: int, base_timestamp: int)
     total = len(data)
     length, p = _varint(data, at, total, 32)
     if not 0 <= length <= total - p:
-        raise _Cut(Fault.LENGTH, at, length, total - p)
+        raise _CutError(Fault.LENGTH, at, length, total - p)
     stop = p + length
     if not length:
-        raise _Cut(Fault.SHORT, p, 0, 1)
+        raise _CutError(Fault.SHORT, p, 0, 1)
     stamp, p = _varint(data, p + 1, stop, 64)
     delta, p = _varint(data, p, stop, 32)
     key, p = _bytes_at(data, p, stop, -1)
     value, p = _bytes_at(data, p, stop, -1)
     count, p = _varint(data, p, stop, 32)
     if not 0 <= count <= stop - p:
-        raise _Cut(Fault.HEADER_COUNT, p, count, stop - p)
+        raise _CutError(Fault.HEADER_COUNT, p, count, stop - p)
     headers: tuple[tuple[str, bytes | None], ...] = ()
     if count:
         found = []
@@ -231,7 +231,7 @@ def _record_at(data: memoryview, at: int, base_offset: int, base_timestamp: int)
             found.append(((name or b"").decode("utf-8", "replace"), content))
         headers = tuple(found)
     if p != stop:
-        raise _Cut(Fault.RECORD_SIZE, at, length - (stop - p), length)
+        raise _CutError(Fault.RECORD_SIZE, at, length - (stop - p), length)
     return Record(_wrapped(base_offset + delta), _wrapped(base_timestamp + stamp), key, value, headers), p
 
 
@@ -258,7 +258,7 @@ def _records(
     for _ in range(count):
         try:
             record, at = _record_at(data, at, base_offset, base_timestamp)
-        except _Cut as cut:
+        except _CutError as cut:
             raise corrupt(position, *cut.args) from None
         if append:
             record.timestamp = max_timestamp
@@ -272,46 +272,48 @@ def _message_size(data: memoryview, at: int) -> int:
     left = len(data) - at
     length = _SIZE.unpack_from(data, at + 8)[0] if left >= 12 else 14
     if length < 14:
-        raise _Cut(Fault.SIZE, 0, length, 14)
+        raise _CutError(Fault.SIZE, 0, length, 14)
     if left < 17:
-        raise _Cut(Fault.SHORT, at, left, 26)
+        raise _CutError(Fault.SHORT, at, left, 26)
     magic = data[at + 16]
     if magic > 2:
-        raise _Cut(Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
+        raise _CutError(Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
     if length < _SMALLEST[magic]:
-        raise _Cut(Fault.SIZE, 0, length, _SMALLEST[magic])
+        raise _CutError(Fault.SIZE, 0, length, _SMALLEST[magic])
     if left < 12 + length:
-        raise _Cut(Fault.SHORT, at, left, 26)
+        raise _CutError(Fault.SHORT, at, left, 26)
     return 12 + int(length)
 
 
 def _field_at(data: memoryview, at: int, stop: int) -> tuple[bytes | None, int]:
     if stop - at < 4:
-        raise _Cut(Fault.SHORT, at, stop - at, 4)
+        raise _CutError(Fault.SHORT, at, stop - at, 4)
     length = _SIZE.unpack_from(data, at)[0]
     if not -1 <= length <= stop - at - 4:
-        raise _Cut(Fault.LENGTH, at, length, stop - at - 4)
+        raise _CutError(Fault.LENGTH, at, length, stop - at - 4)
     return (None, at + 4) if length < 0 else (bytes(data[at + 4 : at + 4 + length]), at + 4 + length)
 
 
-def _message_at(data: memoryview, at: int, inside: bool, verify: bool, shift: int, stamp: int | None) -> tuple[Record, int]:
+def _message_at(
+    data: memoryview, at: int, inside: bool, verify: bool, shift: int, stamp: int | None
+) -> tuple[Record, int]:
     size = _message_size(data, at)
     if data[at + 16] == 2:
-        raise _Cut(Fault.MAGIC, 0, 2, 1)
+        raise _CutError(Fault.MAGIC, 0, 2, 1)
     offset, _, crc, magic, attributes = _MESSAGE.unpack_from(data, at)
     if inside and verify:
         computed = crc32(data[at + 16 : at + size])
         if computed != crc:
-            raise _Cut(Fault.CRC, 0, computed, crc)
+            raise _CutError(Fault.CRC, 0, computed, crc)
     if inside and attributes & 7:
-        raise _Cut(Fault.NESTED, at, 0, 0)
+        raise _CutError(Fault.NESTED, at, 0, 0)
     timestamp = -1
     if magic:
         timestamp = _INT64.unpack_from(data, at + 18)[0] if stamp is None else stamp
     key, p = _field_at(data, at + 18 + 8 * magic, at + size)
     value, p = _field_at(data, p, at + size)
     if p != at + size:
-        raise _Cut(Fault.RECORD_SIZE, at, p - at, size)
+        raise _CutError(Fault.RECORD_SIZE, at, p - at, size)
     return Record(_wrapped(offset + shift), timestamp, key, value), p
 
 
@@ -322,7 +324,7 @@ def messages(
     view = memoryview(data).cast("B")
     try:
         shift = _wrapper_shift(view, magic, offset) if inside else 0
-    except _Cut as cut:
+    except _CutError as cut:
         raise corrupt(position, *cut.args) from None
     return _messages(view, position, inside, shift, timestamp if inside and append else None, verify)
 
@@ -335,12 +337,12 @@ def _wrapper_shift(data: memoryview, magic: int, offset: int) -> int:
         last = _INT64.unpack_from(data, at)[0]
         at += size
     if not at:
-        raise _Cut(Fault.EMPTY_WRAPPER, 0, 0, 0)
+        raise _CutError(Fault.EMPTY_WRAPPER, 0, 0, 0)
     # A wrapper offset of 0 was left by old librdkafka producers: inner offsets are then taken as they are.
     if magic == 0 or offset == 0:
         return 0
     if offset < last:
-        raise _Cut(Fault.WRAPPER_OFFSET, 0, offset, last)
+        raise _CutError(Fault.WRAPPER_OFFSET, 0, offset, last)
     return offset - last
 
 
@@ -351,6 +353,6 @@ def _messages(
     while at != len(data):
         try:
             record, at = _message_at(data, at, inside, verify, shift, stamp)
-        except _Cut as cut:
+        except _CutError as cut:
             raise corrupt(position, *cut.args) from None
         yield record

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, header_fields, size_at
 from kafkawire.records.compression import MAX_DECOMPRESSED, decompress
+from kafkawire.records.control import Marker, read_marker
 from kafkawire.records.errors import CorruptRecordError, Fault, corrupt
 from kafkawire.records.form import kernel
 from kafkawire.records.legacy import wrapped_value
@@ -70,6 +71,11 @@ class Batch(BatchHeader):
         return kernel.messages(
             *(messages, self.position, codec != 0, self.magic, self.base_offset, self.base_timestamp, append, verify)
         )
+
+    def markers(self) -> Iterator[Marker]:
+        """What the records of a control batch say."""
+        for record in self.records():
+            yield read_marker(record, self.position)
 
 
 class BatchReader:

@@ -1,0 +1,111 @@
+"""What control records say.
+
+Rules:
+- The key is an int16 version and an int16 type; longer keys and higher versions are read as version 0, negative is
+  corrupt.
+- A transaction marker's value is an int16 version and the int32 epoch of the coordinator.
+- The bodies of the KRaft records begin with their own int16 version.
+- An unknown type, or a body of a later version, is no error: readers must skip it, so it is shown without its content.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from kafkawire import messages
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.records.errors import CorruptRecordError
+
+if TYPE_CHECKING:
+    from kafkawire.records.kernel import Record
+
+_KEY = struct.Struct(">hh")
+_MARKER = struct.Struct(">hi")
+_VERSION = struct.Struct(">h")
+
+
+class ControlType(IntEnum):
+    """The type in a control record's key."""
+
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A control record: its type, and what it says.
+
+    `coordinator_epoch` is set for commit and abort, `body` (a message of `kafkawire.messages`) for the KRaft types;
+    what is unknown has neither.
+    """
+
+    offset: int
+    type: int
+    coordinator_epoch: int | None = None
+    body: Any = None
+
+    @property
+    def name(self) -> str:
+        """The type in words."""
+        return ControlType(self.type).name.lower() if self.type in set(ControlType) else f"unknown {self.type}"
+
+
+_BODIES = {
+    ControlType.LEADER_CHANGE: "LeaderChangeMessage",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
+    ControlType.KRAFT_VERSION: "KRaftVersionRecord",
+    ControlType.KRAFT_VOTERS: "VotersRecord",
+}
+
+
+def transaction_marker(kind: ControlType, coordinator_epoch: int) -> tuple[bytes, bytes]:
+    """The key and value of a commit or abort marker.
+
+    >>> transaction_marker(ControlType.COMMIT, 3)[0].hex()
+    '00000001'
+    """
+    return _KEY.pack(0, kind), _MARKER.pack(0, coordinator_epoch)
+
+
+def read_marker(record: Record, position: int = 0) -> Marker:
+    """What a record of a control batch says; `position` is that of the batch, for errors."""
+    key, value = record.key or b"", record.value or b""
+    if len(key) < _KEY.size:
+        raise CorruptRecordError(f"control key of {len(key)} bytes, expected 4 or more", position=position)
+    version, kind = _KEY.unpack_from(key)
+    if version < 0:
+        raise CorruptRecordError(f"control key version {version}, expected 0 or more", position=position)
+    if kind in (ControlType.ABORT, ControlType.COMMIT):
+        if len(value) < _MARKER.size:
+            raise CorruptRecordError(f"marker of {len(value)} bytes, expected 6 or more", position=position)
+        version, epoch = _MARKER.unpack_from(value)
+        if version < 0:
+            raise CorruptRecordError(f"marker version {version}, expected 0 or more", position=position)
+        return Marker(record.offset, kind, coordinator_epoch=epoch)
+    if kind not in _BODIES:
+        return Marker(record.offset, kind)
+    return Marker(record.offset, kind, body=_read_body(_BODIES[ControlType(kind)], value, position))
+
+
+def _read_body(name: str, value: bytes, position: int) -> Any:
+    if len(value) < _VERSION.size:
+        raise CorruptRecordError(f"{name} of {len(value)} bytes, expected 2 or more", position=position)
+    version = _VERSION.unpack_from(value)[0]
+    if version < 0:
+        raise CorruptRecordError(f"{name} version {version}, expected 0 or more", position=position)
+    body_class = getattr(messages, name)
+    if version not in body_class.__schema__.versions:
+        return None
+    try:
+        return body_class.decode(value, version)
+    except KafkaWireError as error:
+        raise CorruptRecordError(str(error), position=position) from error
