@@ -1,0 +1,30 @@
+"""Kafka's data on Spark: data sources, and the pipeline that turns log files into tables.
+
+- `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
+- `register(spark)`: `spark.read.format("kafkawire-segments")` from here on.
+- `kafkawire.spark.jobs.run_segments(...)`: what `kafkawire pipeline run --source segments` does.
+
+Importing this package does not import Spark.
+"""
+
+from kafkawire.spark.errors import (
+    CorruptSegmentError,
+    JavaNotFoundError,
+    PipelineError,
+    SessionError,
+    SourceOptionError,
+    SparkError,
+)
+from kafkawire.spark.registration import register
+from kafkawire.spark.session import build_session
+
+__all__ = [
+    "CorruptSegmentError",
+    "JavaNotFoundError",
+    "PipelineError",
+    "SessionError",
+    "SourceOptionError",
+    "SparkError",
+    "build_session",
+    "register",
+]

@@ -1,0 +1,23 @@
+"""The data sources of this package, and handing them to a session.
+
+Spark finds them by itself where the package is installed (the `pyspark_kafkawire*` modules); registering saves that
+search, and works where the package came by `--py-files`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """Make `spark.read.format("kafkawire-segments")` known to a session.
+
+    >>> from kafkawire.spark import register
+    >>> register(spark)  # doctest: +SKIP
+    """
+    from kafkawire.spark.segments import SegmentsDataSource
+
+    spark.dataSource.register(SegmentsDataSource)

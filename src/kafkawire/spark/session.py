@@ -1,0 +1,124 @@
+"""Starting Spark with the settings that the data sources were measured with.
+
+Rules:
+- Java is looked for before Spark is started, so that a missing one is said in words and not in a stack trace.
+- Workers run this interpreter: the package that the driver uses is the package that they use.
+- Under spark-submit, and where a session is running already, that session is used and only settings that a running
+  session takes are applied.
+- With a log file, everything that the JVM would print goes there; without, Spark is told to print errors only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.spark.errors import SessionError
+from kafkawire.spark.java import find_java, java_home_for_spark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+SETTINGS: Final[Mapping[str, str]] = {
+    # Loopback TCP between the JVM and a Python worker stalls each task for some 40 ms; a Unix socket does not.
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # With a limit of 0, Spark sorts all rows of a task before it writes them into more than one directory.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_LOCAL_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def build_session(
+    master: str | None = "local[*]",
+    *,
+    app_name: str = "kafkawire",
+    settings: Mapping[str, str] | None = None,
+    log_file: Path | None = None,
+) -> SparkSession:
+    """A Spark session with kafkawire's data sources registered; `settings` go before ours, None leaves the master open.
+
+    >>> from kafkawire.spark import build_session
+    >>> spark = build_session("local[1]")  # doctest: +SKIP
+    """
+    require_pyspark()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    from kafkawire.spark.registration import register
+
+    conf = SparkConf().setAppName(app_name).setAll(list(settings_for(master, settings).items()))
+    if master:
+        conf.setMaster(master)
+    if SparkContext._active_spark_context is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        _start(conf, log_file)
+    spark = SparkSession.builder.config(conf=conf).getOrCreate()
+    register(spark)
+    return spark
+
+
+def require_pyspark() -> None:
+    """Say what to install where PySpark is not."""
+    if find_spec("pyspark") is None:
+        raise SessionError("PySpark is not installed; run: pip install 'kafkawire[spark]'")
+
+
+@contextmanager
+def running_session(
+    master: str | None = "local[*]", *, settings: Mapping[str, str] | None = None, log_file: Path | None = None
+) -> Iterator[SparkSession]:
+    """A session for the length of a block: stopped at its end, unless it was running before."""
+    require_pyspark()
+    from pyspark import SparkContext
+
+    was_running = SparkContext._active_spark_context is not None
+    spark = build_session(master, settings=settings, log_file=log_file)
+    try:
+        yield spark
+    finally:
+        if not was_running:
+            spark.stop()
+
+
+def settings_for(master: str | None, settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Every setting of a session, those of the caller last."""
+    local = _LOCAL_SETTINGS if master and master.startswith("local") else {}
+    return {**SETTINGS, **local, **(settings or {})}
+
+
+def _start(conf: SparkConf, log_file: Path | None) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ["JAVA_HOME"] = str(java_home_for_spark(find_java()))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    try:
+        if log_file is None:
+            SparkContext(conf=conf)
+            return
+        with log_file.open("ab") as log:
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                conf, popen_kwargs={"stderr": log, "stdout": log}
+            )
+        SparkContext(conf=conf, gateway=gateway)
+    except (PySparkException, Py4JError) as error:
+        where = f"; see {log_file}" if log_file else ""
+        reason = str(error).strip().splitlines()
+        raise SessionError(f"Spark did not start: {reason[0] if reason else type(error).__name__}{where}") from error

@@ -1,0 +1,137 @@
+"""Cutting segment files into ranges that tasks can read on their own.
+
+Rules:
+- A cut is at a batch start, and known to be one: a batch with a good CRC stands there.
+- Cuts come from the `.index` file beside the log, which names batch starts every few kilobytes. It is a hint: each cut
+  taken from it is checked against the log, and an index that is wrong once is not used.
+- Without a usable index, the headers of a local file are walked; what lies behind a fault in them stays in one piece. A
+  file in an object store is not walked, for that means reading it: it stays in one piece.
+- Ranges of files are joined until a task has enough to do, in the order of the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kafkawire.records import scan_batches
+from kafkawire.spark.listing import OpenFile
+from kafkawire.spark.walk import Stretch, stated_size, walk_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kafkawire.spark.listing import SegmentFile
+
+    Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+MAX_PARTITION_BYTES: Final = 128 * 1024 * 1024
+SMALLEST_TASK: Final = 4 * 1024 * 1024
+_LARGEST_INDEX: Final = 64 * 1024 * 1024
+_LARGEST_PROOF: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """A part of a segment file that starts at a batch."""
+
+    file: SegmentFile
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+def plan_tasks(
+    files: Sequence[SegmentFile], *, max_bytes: int = MAX_PARTITION_BYTES, min_tasks: int = 1
+) -> list[list[FileRange]]:
+    """What each task is to read: about `max_bytes`, or less where that gives `min_tasks` tasks something to do."""
+    total = sum(file.size for file in files)
+    target = max(1, min(max_bytes, max(SMALLEST_TASK, -(-total // max(1, min_tasks)))))
+    return list(_joined((part for file in files for part in split(file, target)), target))
+
+
+def split(file: SegmentFile, target: int) -> Iterator[FileRange]:
+    """A file in parts of about `target` bytes; an empty file has none."""
+    start = 0
+    if file.size > target:
+        with OpenFile(file.name) as log:
+            for cut in _cuts(file, log, target):
+                yield FileRange(file, start, cut)
+                start = cut
+    if file.size > start:
+        yield FileRange(file, start, file.size)
+
+
+def _joined(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
+    task: list[FileRange] = []
+    size = 0
+    for part in parts:
+        if task and size + part.size > target:
+            yield task
+            task, size = [], 0
+        task.append(part)
+        size += part.size
+    if task:
+        yield task
+
+
+def _cuts(file: SegmentFile, log: OpenFile, target: int) -> Iterable[int]:
+    indexed = _cuts_by_index(file, log, target)
+    if indexed is not None:
+        return indexed
+    return _cuts_by_walk(file, log, target) if "://" not in file.name else ()
+
+
+def _cuts_by_index(file: SegmentFile, log: OpenFile, target: int) -> list[int] | None:
+    """Cuts from the index, or None if there is no index or it is wrong."""
+    entries = _read_index(file)
+    if entries is None or file.base_offset is None:
+        return None
+    offsets, positions = entries
+    numbers = np.unique(np.searchsorted(positions, np.arange(target, file.size, target)))
+    cuts = []
+    for number in numbers[numbers < len(positions)].tolist():
+        position = int(positions[number])
+        if not _is_batch(log, position, file.size, file.base_offset + int(offsets[number])):
+            return None
+        cuts.append(position)
+    return cuts
+
+
+def _read_index(file: SegmentFile) -> tuple[Integers, Integers] | None:
+    """Relative offsets and positions as far as they rise; the zeros of an index allocated ahead are not entries."""
+    try:
+        with OpenFile(file.index_name) as index:
+            data = index.read(0, _LARGEST_INDEX)
+    except OSError:
+        return None
+    entries = np.frombuffer(data[: len(data) // 8 * 8], ">i4").astype(np.int64).reshape(-1, 2)
+    rising = np.flatnonzero(np.diff(entries[:, 1], prepend=0) <= 0)
+    entries = entries[: rising[0] if len(rising) else len(entries)]
+    return (entries[:, 0], entries[:, 1]) if len(entries) else None
+
+
+def _is_batch(log: OpenFile, position: int, file_size: int, last_offset: int) -> bool:
+    head = log.read(position, 12) if position + 12 <= file_size else memoryview(b"")
+    size = stated_size(head) if len(head) == 12 else 0
+    if not 0 < size <= min(file_size - position, _LARGEST_PROOF):
+        return False
+    scan = scan_batches(log.read(position, size), limit=1)
+    return bool(scan.count) and scan.last_offset[0] == last_offset
+
+
+def _cuts_by_walk(file: SegmentFile, log: OpenFile, target: int) -> Iterator[int]:
+    next_cut = target
+    for part in walk_range(log, 0, file.size, file_size=file.size, verify=False):
+        if not isinstance(part, Stretch):
+            return
+        starts = np.frombuffer(part.scan.position, np.int64) + part.position
+        for start in starts[np.searchsorted(starts, next_cut) :].tolist():
+            if start >= next_cut:
+                yield start
+                next_cut = start + target
