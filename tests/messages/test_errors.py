@@ -220,10 +220,6 @@ class TestCodeFor:
         assert code_for(exception) == code
 
 
-def test_generated_names_are_up_to_date() -> None:
-    assert generate_errors.TARGET.read_text(encoding="utf-8") == generate_errors.render()
-
-
 def test_generated_names_hide_no_name_of_python() -> None:
     assert "TimeoutError" not in error_names.__all__
 

@@ -43,6 +43,8 @@ class CodecError(KafkaWireError):
 class DecodeError(CodecError):
     """Bytes that are not this message; `offset` counts from the start of the buffer."""
 
+    CODE: ClassVar = 42  # INVALID_REQUEST, for a server that must answer
+
     def __init__(self, offset: int, expected: str, found: str) -> None:
         super().__init__(expected, found)
         self.offset = offset

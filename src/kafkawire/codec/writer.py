@@ -63,14 +63,20 @@ class Writer:
             step.tag: step for step in plan.tagged if not is_default(step.slot, _get(value, step.slot.attribute))
         }
         known = plan.foreign_tags.union(step.tag for step in plan.tagged)
-        previous = -1
-        for tag, payload in unknown:
-            if tag <= previous or tag in known or tag > 0xFFFFFFFF:
-                error = EncodeError("unknown tags, ascending and each once", f"tag {tag}")
-                error.within(p.UNKNOWN_TAGS)
-                raise error
-            previous = tag
-            entries[tag] = payload
+        try:
+            previous = -1
+            for tag, payload in unknown:
+                if not previous < tag <= 0xFFFFFFFF or tag in known:
+                    raise EncodeError("unknown tags, ascending and each once", f"tag {tag}")
+                previous = tag
+                entries[tag] = bytes(payload)
+        except (TypeError, ValueError):
+            error = EncodeError("pairs of tag and bytes", shown(unknown))
+            error.within(p.UNKNOWN_TAGS)
+            raise error from None
+        except EncodeError as error:
+            error.within(p.UNKNOWN_TAGS)
+            raise
         write_uvarint(self.out, len(entries))
         for tag in sorted(entries):
             entry = entries[tag]

@@ -1,6 +1,6 @@
 """The typed names of Kafka's error codes and exceptions.
 
-Generated from schemas/errors.tsv by `python -m kafkawire.messages.generate_errors`; edits here are lost.
+Generated from schemas/errors.tsv by `make generate`; edits here are lost.
 """
 
 from kafkawire.messages.error_roots import ApiError, CodeRoot, KafkaError

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkawire.messages import generate_errors
 from kafkawire.messages.formatter import format_schema
 from kafkawire.messages.reference import render_reference, render_supported, vector_versions
 from kafkawire.messages.registry import SCHEMAS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def generated(root: Path) -> Iterator[tuple[Path, str]]:
     """Every derived file and its text."""
     yield root / "src/kafkawire/messages/__init__.pyi", render_stub()
+    yield root / "src/kafkawire/messages/error_names.py", generate_errors.render()
     vectors = (root / "tests/vectors/messages.tsv").read_text(encoding="utf-8").splitlines()
     yield root / "SUPPORTED.md", render_supported(vector_versions(vectors))
     for name, text in render_reference():

@@ -1,27 +1,22 @@
-"""Writes error_names.py, the typed names of every error code and exception, from schemas/errors.tsv.
+"""The text of error_names.py: the typed names of every error code and exception, from schemas/errors.tsv.
 
 Rules:
 - A class is named as Java's exception, with Error for Exception, and stands below the same ancestors.
 - Where the code's own name gives another class name, as some Python clients use, that is an alias.
 - No class takes the name of one of Python's own: REQUEST_TIMED_OUT is RequestTimedOutError, not TimeoutError.
-
-Run `python -m kafkawire.messages.generate_errors`; `--check` only says whether the file is up to date.
 """
 
 from __future__ import annotations
 
 import builtins
-import sys
 import textwrap
-from pathlib import Path
 
 from kafkawire.messages.error_roots import NO_EXCEPTION, UNKNOWN, Facts, table
 
-TARGET = Path(__file__).parent / "error_names.py"
 _WIDTH = 116
 _HEAD = '''"""The typed names of Kafka's error codes and exceptions.
 
-Generated from schemas/errors.tsv by `python -m kafkawire.messages.generate_errors`; edits here are lost.
+Generated from schemas/errors.tsv by `make generate`; edits here are lost.
 """
 
 from kafkawire.messages.error_roots import ApiError, CodeRoot, KafkaError
@@ -97,19 +92,3 @@ def _class_text(name: str, parent: str, row: Facts | None) -> str:
         body += "\n    def __init__(self, message: str | None = None, code: int = -1) -> None:\n"
         body += "        KafkaError.__init__(self, code, message)\n        self.args = (message, code)\n"
     return body
-
-
-def main(arguments: list[str]) -> int:
-    """Write the file, or with --check compare it; the result is the exit code."""
-    text = render()
-    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == text:
-        return 0
-    if "--check" in arguments:
-        sys.stderr.write(f"{TARGET.name} is out of date: run python -m kafkawire.messages.generate_errors\n")
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

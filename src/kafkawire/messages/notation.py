@@ -294,5 +294,5 @@ def split_lines(text: str, place: str) -> Iterator[Line]:
             raise SchemaError(place, number, "a text default is not closed")
         if len(match[1]) % 2 and match[2]:
             raise SchemaError(place, number, f"indented by {len(match[1])} spaces, expected a multiple of two")
-        content = re.sub(r" +", " ", match[2]) if '"' not in match[2] else match[2]
+        content = re.sub(r'("[^"]*")| +', lambda found: found[1] or " ", match[2])
         yield Line(number, len(match[1]) // 2, content, match[3] or "")

@@ -87,8 +87,8 @@ def with_default(field: Field, text: str | None, place: str) -> Field:
     """The field with its default: what the text says, or the zero value of its type."""
     zero: Default = EMPTY if field.is_array else ZERO[field.type]
     if text is None:
-        # a nullable `records` field without a default is null in Kafka; every other nullable field is empty
-        if field.type == "records" and field.nullable:
+        # `records` that may be null in every version are null by default in Kafka; every other nullable field is empty
+        if field.type == "records" and field.nullable == field.versions:
             return field._replace(default=None)
         return field._replace(default=zero)
     if text == "null":

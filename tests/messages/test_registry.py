@@ -1,0 +1,56 @@
+"""APIs by key and name, and the headers they travel with."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkawire.messages import ApiVersionsRequest, FetchResponse, UnknownMessageError, api, apis
+from kafkawire.messages.schema import Versions
+
+
+def test_an_api_is_found_by_key_and_by_name_in_any_case() -> None:
+    assert api(1) is api("Fetch") is api("fetch")
+    assert (api(18).name, api(18).request, api("Fetch").response) == ("ApiVersions", ApiVersionsRequest, FetchResponse)
+    assert (api(1).versions, api(1).flexible, api(1).flexible_floor) == (Versions(0, 18), Versions(12, 18), 12)
+    assert api("SaslHandshake").flexible_floor is None
+
+
+def test_an_unknown_api_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownMessageError, match="no API 'Fecth'; did you mean Fetch"):
+        api("Fecth")
+    with pytest.raises(UnknownMessageError, match="no API 93"):
+        api(93)
+
+
+def test_keys_are_0_to_92_without_a_gap() -> None:
+    assert [each.key for each in apis()] == list(range(93))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "request_header", "response_header"),
+    [
+        ("Produce", 8, 1, 0),
+        ("Produce", 9, 2, 1),
+        ("Produce", 99, 2, 1),
+        ("ApiVersions", 2, 1, 0),
+        ("ApiVersions", 3, 2, 0),
+        ("ApiVersions", 99, 2, 0),
+        ("ControlledShutdown", 0, 0, 0),
+        ("ControlledShutdown", 1, 1, 0),
+        ("ControlledShutdown", 3, 2, 1),
+        ("SaslHandshake", 1, 1, 0),
+        ("OffsetDelete", 0, 1, 0),
+    ],
+)
+def test_header_versions_follow_the_body_but_for_two(
+    name: str, version: int, request_header: int, response_header: int
+) -> None:
+    which = api(name)
+    found = (which.request_header_version(version), which.response_header_version(version))
+    assert found == (request_header, response_header)
+
+
+def test_both_messages_of_an_api_share_its_ranges() -> None:
+    for each in apis():
+        for schema in (each.schema.request, each.schema.response):
+            assert (schema.versions, schema.flexible, schema.key) == (each.versions, each.flexible, each.key)
