@@ -3,6 +3,8 @@
 Rules:
 - Requests and record batches tell what they are; a response does not, and is not guessed.
 - Of two readings the one that leaves no fault is taken; with its size before without.
+- A response to one of the first requests of a connection begins like a Produce request. So a request that names no
+  client is believed only if it has no fault and, for Produce, has topics.
 - Bytes behind the last frame are a cut frame, and are explained as such.
 """
 
@@ -40,9 +42,10 @@ def explain_anything(data: Buffer) -> list[Explanation]:
     view = memoryview(data).cast("B")
     if _are_batches(view):
         return [explain_records(view)]
-    sized = looks_like_request(view, 4)
-    if sized or looks_like_request(view, 0):
-        return explain_requests(view)
+    if looks_like_request(view, 4) or looks_like_request(view, 0):
+        explained = explain_requests(view)
+        if _is_believable(explained[0]):
+            return explained
     whole = len(view) >= 4 and INT32.unpack_from(view)[0] == len(view) - 4
     what = "one frame, but no request that is known: perhaps a response" if whole else "no request that is known"
     raise UnknownBytesError(f"these {len(view)} bytes are {what}")
@@ -101,6 +104,14 @@ def _spans(view: memoryview) -> Iterator[tuple[int, int]]:
             behind = end
         yield position, behind
         position = behind
+
+
+def _is_believable(explained: Explanation) -> bool:
+    fields = {field.name: field.value for part in explained.space.root.children() for field in part.children()}
+    client = fields.get("client_id")
+    if isinstance(client, str) and client and client.isprintable():
+        return True
+    return explained.whole and (explained.message != "ProduceRequest" or fields.get("topic_data") != 0)
 
 
 def _are_batches(view: memoryview) -> bool:

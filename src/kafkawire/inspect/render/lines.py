@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 SHOWN_BYTES: Final = 8
 _LONGEST_INLINE: Final = 72
-_MOST_INLINE: Final = 32
 
 
 class Plain(str):
@@ -82,6 +81,8 @@ def _shown(node: Node, heads: list[Node], rest: Sequence[Node], has_children: bo
         return node.type, Plain(f"{node.value} set" if node.value else "none")
     if node.type == "tag" and heads:
         return f"tag {node.value}", Plain(_counted(heads[-1].value, "byte"))
+    if not node.length:
+        return node.type, Plain("empty")
     if not has_children:
         return node.type, node.value if node.type != "partial batch" else Plain("")
     if node.type == "records":
@@ -94,18 +95,22 @@ def _shown(node: Node, heads: list[Node], rest: Sequence[Node], has_children: bo
 
 
 def _inline(node: Node, elements: Sequence[Node], full: bool) -> Plain | None:
-    """A short array of plain values in one line, or nothing."""
+    """An array of plain values in one line, if they are numbers or short enough to be all shown; else nothing."""
     if full or not elements or "[]" not in node.type or elements[0].name != "[0]":
         return None
-    shown = elements[:_MOST_INLINE]
-    if any(each.note or each.fault or each.inner or each.children() for each in shown):
-        return None
-    text = ", ".join(value_text(each.value, _LONGEST_INLINE) for each in shown)
-    is_long = len(elements) > _MOST_INLINE or len(text) > _LONGEST_INLINE
-    if is_long and isinstance(elements[0].value, str | memoryview):
-        return None
-    more = f", … {len(elements) - len(shown)} more" if len(elements) > len(shown) else ""
-    return Plain(f"[{text}{more}]")
+    shown: list[str] = []
+    length = 0
+    for each in elements:
+        if each.note or each.fault or each.inner or each.children():
+            return None
+        shown.append(value_text(each.value, _LONGEST_INLINE))
+        length += len(shown[-1]) + 2
+        if length > _LONGEST_INLINE:
+            if isinstance(each.value, str | memoryview):
+                return None
+            shown[-1] = f"… {len(elements) - len(shown) + 1} more"
+            break
+    return Plain(f"[{', '.join(shown)}]")
 
 
 def _counted(count: int, what: str) -> str:

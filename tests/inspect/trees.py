@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkawire.codec import plan as p
 from kafkawire.codec.defaults import build_default
-from kafkawire.inspect.tree import Node, Space
+
+if TYPE_CHECKING:
+    from kafkawire.inspect.tree import Node, Space
 
 
 def struct_value(plan: p.Plan, node: Node) -> Any:

@@ -1,0 +1,112 @@
+"""`kafkawire api`: the list, the fields of a version, the difference of two."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kafkawire.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_every_api_has_its_line(capsys: Captured) -> None:
+    assert main(["api", "list"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == ["key", "name", "versions", "flexible", "deprecated", "unstable"]
+    assert [int(line.split()[0]) for line in lines] == list(range(93))
+    assert lines[0].split() == ["0", "Produce", "0-13", "9+", "0-6", "-"]
+
+
+def test_the_list_as_json(capsys: Captured) -> None:
+    assert main(["api", "list", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (rows[17]["name"], rows[17]["flexible"]) == ("SaslHandshake", None)
+
+
+def test_messages_of_no_api_are_listed_apart(capsys: Captured) -> None:
+    assert main(["api", "list", "--messages"]) == 0
+    printed = capsys.readouterr().out
+    assert "ConsumerProtocolSubscription" in printed
+    assert "ProduceRequest" not in printed
+
+
+@pytest.mark.parametrize("name", ["Produce", "produce", "0"])
+def test_an_api_shows_both_its_messages_in_the_latest_version(name: str, capsys: Captured) -> None:
+    assert main(["api", "show", name]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("ProduceRequest v13  key 0, versions 0-13, header v2, flexible")
+    assert "\nProduceResponse v13" in printed
+
+
+def test_fields_show_the_form_on_the_wire_in_that_version(capsys: Captured) -> None:
+    assert main(["api", "show", "Produce", "--version", "8", "--request"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ProduceRequest v8  key 0, versions 0-13, header v1, not flexible",
+        "field             type                    default  more",
+        "transactional_id  string?                 null     v3+",
+        "acks              int16",
+        "timeout_ms        int32",
+        "topic_data        []TopicProduceData",
+        "  name            string                           v0-12, key, ignorable",
+        "  partition_data  []PartitionProduceData",
+        "    index         int32",
+        "    records       records?                null",
+    ]
+
+
+def test_tags_are_told(capsys: Captured) -> None:
+    assert main(["api", "show", "Fetch", "--request", "--version", "12"]) == 0
+    assert "tag 0, v12+" in capsys.readouterr().out
+
+
+def test_a_data_message_by_its_name(capsys: Captured) -> None:
+    assert main(["api", "show", "topicrecord"]) == 0
+    assert capsys.readouterr().out.startswith("TopicRecord v0  versions 0, record type 2, flexible")
+
+
+def test_fields_as_json(capsys: Captured) -> None:
+    assert main(["api", "show", "Heartbeat", "--response", "--version", "1", "--json"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["path"], first["type"], first["versions"]) == ("throttle_time_ms", "int32", "1-4")
+    assert (second["message"], second["version"]) == ("HeartbeatResponse", 1)
+
+
+def test_what_changed_between_two_versions(capsys: Captured) -> None:
+    assert main(["api", "show", "Produce", "--request", "--diff", "8", "13"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ProduceRequest v8 to v13",
+        "  ~ header v1 -> v2",
+        "  ~ not flexible: lengths are int16, counts int32, no tags"
+        " -> flexible: lengths and counts are varints, every struct ends with tags",
+        "  - topic_data.name      string",
+        "  + topic_data.topic_id  uuid",
+    ]
+
+
+def test_versions_that_are_the_same_say_so(capsys: Captured) -> None:
+    assert main(["api", "show", "Produce", "--request", "--diff", "5", "6"]) == 0
+    assert "the same on the wire" in capsys.readouterr().out
+
+
+def test_changes_as_json(capsys: Captured) -> None:
+    assert main(["api", "show", "Produce", "--request", "--diff", "12", "13", "--json"]) == 0
+    kinds = [json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()]
+    assert kinds == ["removed", "added"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["Producer"], "no API or message is named 'Producer'; did you mean Produce?"),
+        (["ConsumerProtocolSubscripton"], "did you mean ConsumerProtocolSubscription?"),
+        (["999"], "no API 999"),
+        (["Produce", "--version", "77"], "ProduceRequest: expected a version of 0-13, found 77"),
+        (["Produce", "--diff", "1", "77"], "found 77"),
+        (["TopicRecord", "--request"], "go with the name of an API"),
+    ],
+)
+def test_a_wrong_call_says_what_to_do(words: list[str], complaint: str, capsys: Captured) -> None:
+    assert main(["api", "show", *words]) == 2
+    assert complaint in capsys.readouterr().err
