@@ -1,0 +1,188 @@
+"""The group coordinator: every group of the broker, what is asked of them, and what time does to them.
+
+It does no I/O: records go to the log it is given, and requests that wait come back in `take_replies`. Whoever drives it
+calls `tick` at `next_deadline`.
+Rules:
+- A group is made by a join with no member id, or by a commit from no generation; asking about a group makes none.
+- The empty name is no group for members, but offsets may be kept under it, as Kafka allows for old clients.
+- A group without members and offsets is gone at the next look for expired offsets, and its name is free again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.groups.deadlines import Deadlines
+from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
+from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.membership import Membership, unique_suffix
+from kafkawire.broker.groups.offsets import Offsets
+from kafkawire.broker.groups.rebalance import Due, Kind, Rebalances
+from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.writing import GroupWriter
+from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Sync, Token
+    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.offsets import Commit, Errors
+    from kafkawire.broker.groups.settings import GroupSettings
+    from kafkawire.broker.groups.writing import EntryLog
+
+
+class GroupCoordinator:
+    """Every group, driven by events and the time."""
+
+    def __init__(self, settings: GroupSettings, log: EntryLog, *, suffix: Callable[[], str] = unique_suffix) -> None:
+        self.settings = settings
+        self._groups: dict[str, Group] = {}
+        self._deadlines: Deadlines[Due] = Deadlines()
+        self._writer = GroupWriter(log)
+        self._rebalances = Rebalances(settings, self._deadlines, self._writer)
+        self._membership = Membership(self._rebalances, self._writer, suffix)
+        self._offsets = Offsets(settings, self._rebalances, self._writer)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups.values())
+
+    def find(self, group_id: str) -> Group | None:
+        return self._groups.get(group_id)
+
+    def load(self, groups: Iterable[Group], now: int) -> None:
+        """Take over groups that were read from the log; their members have one session to show themselves."""
+        for group in groups:
+            self._groups[group.group_id] = group
+            for member in group.members.values():
+                self._rebalances.renew_session(group, member, now)
+
+    def join(self, join: Join, token: Token, now: int) -> None:
+        error = self._check_join(join)
+        if error:
+            self._rebalances.replies.append(Reply(token, JoinResult(error, join.member_id)))
+            return
+        group = self._group(join.group_id, now)
+        self._membership.join(group, join, token, now)
+        self._let_go_if_unused(group)
+
+    def sync(self, sync: Sync, token: Token, now: int) -> None:
+        group = self._groups.get(sync.group_id)
+        if group is None:
+            self._rebalances.replies.append(Reply(token, SyncResult(_missing(sync.group_id))))
+            return
+        self._membership.sync(group, sync, token, now)
+
+    def heartbeat(self, group_id: str, key: MemberKey, now: int) -> ErrorCode:
+        group = self._groups.get(group_id)
+        return _missing(group_id) if group is None else self._membership.heartbeat(group, key, now)
+
+    def leave(self, group_id: str, leavers: Iterable[Leaver], now: int) -> list[ErrorCode]:
+        """Let members go; the error of each."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return [_missing(group_id) for _ in leavers]
+        return [self._membership.leave(group, leaver, now) for leaver in leavers]
+
+    def commit(self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit], now: int) -> Errors:
+        """Write offsets down; the error of each partition. GROUP_ID_NOT_FOUND for a member of no group."""
+        group = self._groups.get(group_id)
+        if group is None:
+            if key.generation >= 0:
+                raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
+            group = self._group(group_id, now)
+        try:
+            return self._offsets.commit(group, key, commits, now)
+        except KafkaError as refusal:
+            return dict.fromkeys(commits, ErrorCode(refusal.code))
+        finally:
+            self._let_go_if_unused(group)
+
+    def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], now: int) -> Errors:
+        """Forget offsets; the error of each partition. GROUP_ID_NOT_FOUND and NON_EMPTY_GROUP concern all of them."""
+        return self._offsets.delete(self._get(group_id), places, now)
+
+    def delete(self, group_id: str, now: int) -> ErrorCode:
+        """Forget a group that has no members, and all of its offsets."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if group.state is not State.EMPTY:
+            return ErrorCode.NON_EMPTY_GROUP
+        try:
+            self._bury(group, now)
+        except KafkaError as refusal:
+            return ErrorCode(refusal.code)
+        return ErrorCode.NONE
+
+    def forget_topic(self, topic: str, now: int) -> None:
+        """Forget every offset of a topic that is gone."""
+        for group in self:
+            self._offsets.forget_topic(group, topic, now)
+
+    def expire(self, now: int) -> None:
+        """Forget expired offsets, and groups that have nothing left."""
+        for group in list(self):
+            self._offsets.expire(group, now)
+            if group.state is State.EMPTY and not group.offsets and not group.pending:
+                self._bury(group, now)
+
+    def next_deadline(self) -> int | None:
+        """When `tick` must be called, unless something happens before."""
+        return self._deadlines.next()
+
+    def tick(self, now: int) -> None:
+        """Do what is due."""
+        while (due := self._deadlines.take(now)) is not None:
+            group = self._groups.get(due.group_id)
+            if group is None:
+                continue
+            if due.kind is Kind.REBALANCE:
+                self._rebalances.time_is_over(group, now)
+            elif due.kind is Kind.SYNC:
+                self._rebalances.sync_is_over(group, now)
+            elif due.kind is Kind.PENDING:
+                self._rebalances.forget_pending(group, due.member_id, now)
+            elif due.member_id in group.members:
+                self._membership.session_is_over(group, due.member_id, now)
+
+    def take_replies(self) -> list[Reply]:
+        """The answers that are ready."""
+        replies, self._rebalances.replies = self._rebalances.replies, []
+        return replies
+
+    def _check_join(self, join: Join) -> ErrorCode:
+        settings = self.settings
+        if not join.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        if not settings.min_session_timeout_ms <= join.session_timeout <= settings.max_session_timeout_ms:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        if join.group_id not in self._groups and join.member_id != NO_MEMBER:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE
+
+    def _group(self, group_id: str, now: int) -> Group:
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = Group(group_id, since=now)
+        return group
+
+    def _get(self, group_id: str) -> Group:
+        group = self._groups.get(group_id)
+        if group is None:
+            raise GroupIdNotFoundError(f"no group {group_id!r}")
+        return group
+
+    def _let_go_if_unused(self, group: Group) -> None:
+        """Forget a group that a refused request has made."""
+        if group.is_simple and not group.offsets and not group.pending:
+            del self._groups[group.group_id]
+
+    def _bury(self, group: Group, now: int) -> None:
+        self._writer.write_end(group, group.offsets, now)
+        group.go(State.DEAD, now)
+        del self._groups[group.group_id]
+
+
+def _missing(group_id: str) -> ErrorCode:
+    return ErrorCode.UNKNOWN_MEMBER_ID if group_id else ErrorCode.INVALID_GROUP_ID

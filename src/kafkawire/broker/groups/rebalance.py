@@ -1,0 +1,208 @@
+"""How a group gets from one generation to the next.
+
+Rules:
+- A rebalance begins when membership changes, and ends when everyone has joined or the slowest member's time is over.
+  Who has not joined by then is out, unless static: a static member keeps its place until its session ends.
+- Where nobody has joined when the time is over, the rebalance waits for the first who does, and its time runs anew.
+- The first rebalance of an empty group waits for the initial delay instead, and again while members keep coming, up to
+  the rebalance timeout in all.
+- A rebalance that begins while members wait for an assignment sends them back to join.
+- Members get a rebalance timeout to sync; who has not synced by then is out.
+- Sessions: a heartbeat, a sync or a commit renews it; a member that waits for an answer is not expected to send any.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
+from kafkawire.broker.groups.states import State
+from kafkawire.messages.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.groups.deadlines import Deadlines
+    from kafkawire.broker.groups.exchanges import Protocol
+    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.groups.members import Member
+    from kafkawire.broker.groups.settings import GroupSettings
+    from kafkawire.broker.groups.writing import GroupWriter
+
+NEW_MEMBER_JOIN_MS: Final = 300_000
+"""How long a new member's first join may take: it cannot send heartbeats, and nobody would notice its death."""
+
+
+class Kind(Enum):
+    """What a deadline is for."""
+
+    REBALANCE = auto()
+    SYNC = auto()
+    SESSION = auto()
+    PENDING = auto()
+
+
+class Due(NamedTuple):
+    """The name of a deadline."""
+
+    group_id: str
+    kind: Kind
+    member_id: str = NO_MEMBER
+
+
+class Rebalances:
+    """The changes that a group goes through; replies collect in `replies`."""
+
+    def __init__(self, settings: GroupSettings, deadlines: Deadlines[Due], writer: GroupWriter) -> None:
+        self.settings = settings
+        self.replies: list[Reply] = []
+        self._deadlines = deadlines
+        self._writer = writer
+
+    def begin(self, group: Group, now: int) -> None:
+        """Ask everyone to join anew, unless that is under way."""
+        if group.state is State.PREPARING:
+            return
+        if group.state is State.COMPLETING:
+            self.fail_syncs(group, ErrorCode.REBALANCE_IN_PROGRESS)
+        self._deadlines.cancel(Due(group.group_id, Kind.SYNC))
+        delay = group.rebalance_timeout
+        if group.state is State.EMPTY:
+            delay = self.settings.initial_rebalance_delay_ms
+            group.initial_delay_left = max(group.rebalance_timeout - delay, 0)
+        group.grew_while_waiting = False
+        group.go(State.PREPARING, now)
+        self._deadlines.set(Due(group.group_id, Kind.REBALANCE), now + delay)
+        self.end_if_everyone_joined(group, now)
+
+    def member_joined(self, group: Group, now: int) -> None:
+        """Someone waits for the rebalance, so its end must be in sight."""
+        due = Due(group.group_id, Kind.REBALANCE)
+        if group.state is State.PREPARING and due not in self._deadlines:
+            self._deadlines.set(due, now + group.rebalance_timeout)
+        self.end_if_everyone_joined(group, now)
+
+    def end_if_everyone_joined(self, group: Group, now: int) -> None:
+        """End the rebalance if there is nobody to wait for."""
+        if group.state is State.PREPARING and group.initial_delay_left is None and group.everyone_joined:
+            self._end(group, now)
+
+    def time_is_over(self, group: Group, now: int) -> None:
+        """The rebalance has lasted as long as it may."""
+        left = group.initial_delay_left
+        if left and group.grew_while_waiting:
+            delay = min(self.settings.initial_rebalance_delay_ms, left)
+            group.grew_while_waiting = False
+            group.initial_delay_left = left - delay
+            self._deadlines.set(Due(group.group_id, Kind.REBALANCE), now + delay)
+        else:
+            self._end(group, now)
+
+    def sync_is_over(self, group: Group, now: int) -> None:
+        """Whoever has not asked for its part is out."""
+        if group.unsynced:
+            for member_id in sorted(group.unsynced):
+                self._drop(group, group.members[member_id], ErrorCode.UNKNOWN_MEMBER_ID)
+            self.begin(group, now)
+
+    def renew_session(self, group: Group, member: Member, now: int) -> None:
+        self._deadlines.set(Due(group.group_id, Kind.SESSION, member.member_id), now + member.session_timeout)
+
+    def expect_first_join(self, group: Group, member: Member, now: int) -> None:
+        self._deadlines.cancel(Due(group.group_id, Kind.PENDING, member.member_id))
+        self._deadlines.set(Due(group.group_id, Kind.SESSION, member.member_id), now + NEW_MEMBER_JOIN_MS)
+
+    def add_pending(self, group: Group, member_id: str, session_timeout: int, now: int) -> None:
+        """Remember an id that was given out until it joins, or its session would have ended."""
+        group.pending.add(member_id)
+        self._deadlines.set(Due(group.group_id, Kind.PENDING, member_id), now + session_timeout)
+
+    def forget_pending(self, group: Group, member_id: str, now: int) -> None:
+        group.pending.discard(member_id)
+        self._deadlines.cancel(Due(group.group_id, Kind.PENDING, member_id))
+        self.end_if_everyone_joined(group, now)
+
+    def remove(self, group: Group, member: Member, now: int) -> None:
+        """Let a member go, and the others share its part."""
+        self._drop(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
+        if group.state in (State.STABLE, State.COMPLETING):
+            self.begin(group, now)
+        else:
+            self.end_if_everyone_joined(group, now)
+
+    def replace(self, group: Group, member: Member, member_id: str, now: int) -> None:
+        """Let the process behind a static member be another; who still waits under the old id is fenced."""
+        self._answer(member, ErrorCode.FENCED_INSTANCE_ID)
+        self._deadlines.cancel(Due(group.group_id, Kind.SESSION, member.member_id))
+        group.rename(member, member_id)
+        self.renew_session(group, member, now)
+
+    def wait_for_join(
+        self, member: Member, token: object, protocols: tuple[Protocol, ...], session: int, rebalance: int
+    ) -> None:
+        """Take in what a member says of itself, and let it wait; an older join of its own ends here."""
+        if member.joining is not None:
+            result = JoinResult(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+            self.replies.append(Reply(member.joining, result))
+        member.protocols, member.session_timeout, member.rebalance_timeout = protocols, session, rebalance
+        member.joining = token
+
+    def fail_syncs(self, group: Group, error: ErrorCode) -> None:
+        """Send everyone who waits for an assignment away."""
+        for member in group.members.values():
+            member.assignment = b""
+            self._answer_sync(member, SyncResult(error))
+
+    def assign(self, group: Group, assignments: dict[str, bytes], now: int) -> ErrorCode:
+        """Write the leader's assignment down and pass it on; who is not in it gets an empty part."""
+        parts = {member_id: assignments.get(member_id, b"") for member_id in group.members}
+        try:
+            self._writer.write_group(group, parts, now)
+        except KafkaError as refusal:
+            error = ErrorCode(refusal.code)
+            self.fail_syncs(group, error)
+            self.begin(group, now)
+            return error
+        for member_id, member in group.members.items():
+            member.assignment = parts[member_id]
+            if member.syncing is not None:
+                self.renew_session(group, member, now)
+            result = SyncResult(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
+            self._answer_sync(member, result, settled=True)
+        group.go(State.STABLE, now)
+        return ErrorCode.NONE
+
+    def _end(self, group: Group, now: int) -> None:
+        for member in [each for each in group.members.values() if each.joining is None and not each.is_static]:
+            self._drop(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
+        self._deadlines.cancel(Due(group.group_id, Kind.REBALANCE))
+        group.initial_delay_left = None
+        if group.members and not group.elect_leader():
+            return
+        group.begin_generation(now)
+        if group.state is State.EMPTY:
+            self._writer.note_empty(group, now)
+            return
+        for member in group.members.values():
+            member.is_new = False
+            if member.joining is not None:
+                token, member.joining = member.joining, None
+                self.replies.append(Reply(token, group.joined(member.member_id)))
+            self.renew_session(group, member, now)
+        self._deadlines.set(Due(group.group_id, Kind.SYNC), now + group.rebalance_timeout)
+
+    def _drop(self, group: Group, member: Member, error: ErrorCode) -> None:
+        self._answer(member, error, NO_MEMBER)
+        self._deadlines.cancel(Due(group.group_id, Kind.SESSION, member.member_id))
+        group.remove(member.member_id)
+
+    def _answer(self, member: Member, error: ErrorCode, member_id: str | None = None) -> None:
+        if member.joining is not None:
+            token, member.joining = member.joining, None
+            told = member.member_id if member_id is None else member_id
+            self.replies.append(Reply(token, JoinResult(error, told)))
+        self._answer_sync(member, SyncResult(error))
+
+    def _answer_sync(self, member: Member, result: SyncResult, *, settled: bool = False) -> None:
+        if member.syncing is not None:
+            token, member.syncing = member.syncing, None
+            self.replies.append(Reply(token, result, settled))
