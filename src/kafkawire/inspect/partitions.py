@@ -1,0 +1,135 @@
+"""One row for each partition that an exchange is about: what was asked of it and what was answered.
+
+Rules:
+- Request and response are joined by topic (name or id) and partition; either may lack what the other has.
+- A partition of -1 stands for the topic as a whole, for answers that judge topics (Metadata, CreateTopics).
+- A fetch in a session has rows for the partitions that its request or its response names, with the offsets that the
+  session holds for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkawire.inspect.sessions import Session
+    from kafkawire.messages import Message
+
+_NIL: Final = UUID(int=0)
+Key = tuple[str, UUID, int]
+Row = dict[str, object]
+
+
+class _Form(NamedTuple):
+    """Where a message keeps its topics: attributes of the message, of a topic, and of a partition."""
+
+    topics: str
+    partitions: str = "partitions"
+    number: str = "partition_index"
+    outer: str = ""
+
+
+_FORMS: Final[dict[str, tuple[_Form, ...]]] = {
+    "ProduceRequest": (_Form("topic_data", "partition_data", "index"),),
+    "ProduceResponse": (_Form("responses", "partition_responses", "index"),),
+    "FetchRequest": (_Form("topics", number="partition"),),
+    "FetchResponse": (_Form("responses"),),
+    "ShareFetchResponse": (_Form("responses"),),
+    "ListOffsetsRequest": (_Form("topics"),),
+    "ListOffsetsResponse": (_Form("topics"),),
+    "MetadataResponse": (_Form("topics"),),
+    "DescribeTopicPartitionsResponse": (_Form("topics"),),
+    "CreateTopicsResponse": (_Form("topics", ""),),
+    "DeleteTopicsResponse": (_Form("responses", ""),),
+    "OffsetCommitRequest": (_Form("topics"),),
+    "OffsetCommitResponse": (_Form("topics"),),
+    "TxnOffsetCommitRequest": (_Form("topics"),),
+    "TxnOffsetCommitResponse": (_Form("topics"),),
+    "OffsetFetchResponse": (_Form("topics"), _Form("topics", outer="groups")),
+    "OffsetForLeaderEpochRequest": (_Form("topics", number="partition"),),
+    "OffsetForLeaderEpochResponse": (_Form("topics", number="partition"),),
+    "DeleteRecordsRequest": (_Form("topics"),),
+    "DeleteRecordsResponse": (_Form("topics"),),
+    "AddPartitionsToTxnResponse": (
+        _Form("results_by_topic_v3_and_below", "results_by_partition"),
+        _Form("topic_results", "results_by_partition", outer="results_by_transaction"),
+    ),
+}
+
+_COLUMNS: Final = {
+    "error_code": "error_code",
+    "partition_error_code": "error_code",
+    "fetch_offset": "fetch_offset",
+    "partition_max_bytes": "max_bytes",
+    "committed_offset": "committed_offset",
+    "timestamp": "timestamp",
+    "base_offset": "base_offset",
+    "offset": "base_offset",
+    "high_watermark": "high_watermark",
+    "last_stable_offset": "lso",
+    "log_start_offset": "log_start",
+    "low_watermark": "log_start",
+    "leader_id": "leader_id",
+    "leader_epoch": "leader_epoch",
+}
+_ASKED_ONLY: Final = {"ListOffsetsResponse": ("timestamp",), "FetchRequest": ("high_watermark", "log_start_offset")}
+_COUNTED: Final = {"replica_nodes": "replicas", "isr_nodes": "isr"}
+
+
+def partition_rows(request: Message | None, response: Message | None, session: Session | None) -> dict[Key, Row]:
+    """The rows of an exchange, by topic and partition."""
+    rows: dict[Key, Row] = {}
+    for message in (request, response):
+        for key, topic, partition in _partitions(message):
+            _fill(rows.setdefault(key, {}), message, partition if partition is not None else topic)
+    if session is not None:
+        for key, row in rows.items():
+            asked = session.partitions.get(key)
+            if asked is not None:
+                row["fetch_offset"], row["max_bytes"] = asked
+    return rows
+
+
+def records_by_partition(message: Message | None) -> Iterator[tuple[Key, memoryview]]:
+    """The records that a message carries for each partition that has some."""
+    for key, _, partition in _partitions(message):
+        records = getattr(partition, "records", None)
+        if records is not None and len(records):
+            yield key, memoryview(records)
+
+
+def _partitions(message: Message | None) -> Iterator[tuple[Key, Any, Any]]:
+    """Each topic as a whole (partition None) where it has a verdict, and each partition."""
+    if message is None:
+        return
+    for form in _FORMS.get(type(message).__name__, ()):
+        for holder in getattr(message, form.outer) if form.outer else (message,):
+            for topic in getattr(holder, form.topics) or ():
+                name = getattr(topic, "name", None) or getattr(topic, "topic", None) or ""
+                topic_id = getattr(topic, "topic_id", _NIL)
+                if hasattr(topic, "error_code"):
+                    yield (name, topic_id, -1), topic, None
+                for partition in getattr(topic, form.partitions) if form.partitions else ():
+                    yield (name, topic_id, getattr(partition, form.number)), topic, partition
+
+
+def _fill(row: Row, message: Message | None, source: Any) -> None:
+    kind = type(message).__name__
+    skipped = _ASKED_ONLY.get(kind, ())
+    for attribute, column in _COLUMNS.items():
+        value = getattr(source, attribute, None)
+        if value is not None and attribute not in skipped:
+            row[column] = value
+    for attribute, column in _COUNTED.items():
+        nodes = getattr(source, attribute, None)
+        if nodes is not None:
+            row[column] = len(nodes)
+    leader = getattr(source, "current_leader", None)
+    if leader is not None and leader.leader_epoch >= 0:
+        row["leader_id"], row["leader_epoch"] = leader.leader_id, leader.leader_epoch
+    records = getattr(source, "records", None)
+    if records is not None or hasattr(source, "records"):
+        row["bytes"] = 0 if records is None else len(records)

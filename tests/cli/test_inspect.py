@@ -1,0 +1,109 @@
+"""`kafkawire inspect`: tables, filters, trees and files out of a capture."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from tests.inspect.captures import START, Conversation, merge, write_pcap
+from tests.inspect.test_partitions import batch, fetch, fetched, produce, produced
+
+from kafkawire.cli.main import main
+from kafkawire.inspect.tables import SCHEMAS
+from kafkawire.messages import HeartbeatRequest, HeartbeatResponse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> str:
+    one = Conversation(client_id="shop").open()
+    one.exchange(produce(batch(b"a")), produced(5), 9).wait(1000)
+    one.exchange(produce(batch(b"b"), topic="audit"), produced(-1, topic="audit", error=3), 9)
+    two = Conversation(client=("10.0.0.2", 50_001), client_id="billing", now=START + 500_000_000).open()
+    two.exchange(HeartbeatRequest(group_id="g", member_id="m"), HeartbeatResponse(error_code=27), 4)
+    two.exchange(fetch(0, -1, (3, 5)), fetched(0, (3, 6, batch(b"a", base_offset=5))), 11)
+    path = tmp_path / "some.pcap"
+    path.write_bytes(write_pcap(merge([one, two])))
+    return str(path)
+
+
+def numbers(capsys: pytest.CaptureFixture[str]) -> list[int]:
+    return [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_summary_comes_first_then_a_line_an_exchange(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", capture]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "2 (2 kafka)" in lines[1]
+    assert [line.split()[0] for line in lines[-4:]] == ["0", "1", "2", "3"]
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in lines[-3]
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        (["--api", "produce"], [0, 1]),
+        (["--api", "Heartbeat", "--api", "1"], [2, 3]),
+        (["--client", "billing"], [2, 3]),
+        (["--client", "10.0.0.1"], [0, 1]),
+        (["--topic", "orders"], [0, 3]),
+        (["-G", "g"], [2]),
+        (["--error", "any"], [1, 2]),
+        (["--error", "REBALANCE_IN_PROGRESS"], [2]),
+        (["--error", "3", "--client", "billing"], []),
+        (["--connection", "1"], [2, 3]),
+        (["--until", "2023-11-14T22:13:20.300"], [0]),
+        (["--since", "2023-11-14T22:13:21"], [1]),
+        (["--limit", "1"], [0]),
+    ],
+)
+def test_filters(capture: str, options: list[str], chosen: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", capture, "--json", *options]) == 0
+    assert numbers(capsys) == chosen
+
+
+def test_one_exchange_byte_by_byte(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", capture, "--tree", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("ProduceRequest v9\n")
+    assert "ProduceResponse v9\n" in printed
+    assert main(["inspect", capture, "--tree", "9"]) == 2
+
+
+def test_tables_by_name_follow_the_filters(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", capture, "--table", "batches", "--api", "Fetch", "--json"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (row["source"], row["base_offset"], row["crc_ok"]) == ("response", 5, True)
+
+
+def test_parquet_files_have_the_schemas_of_the_tables(capture: str, tmp_path: Path) -> None:
+    assert main(["inspect", capture, "--parquet", str(tmp_path / "out")]) == 0
+    written = {path.stem: pq.read_table(path) for path in (tmp_path / "out").glob("*.parquet")}
+    assert set(written) == {"connections", "gaps", "exchanges", "exchange_partitions", "batches", "records"}
+    assert len(written["records"]) == 3
+    for name, table in written.items():
+        assert table.schema.names == SCHEMAS[name].names
+
+
+def test_a_directory_stands_for_the_captures_in_it(
+    capture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", str(tmp_path), "--json", "--api", "Fetch"]) == 0
+    assert numbers(capsys) == [3]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main(["inspect", str(empty)]) == 2
+
+
+def test_what_is_no_capture_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello there")
+    assert main(["inspect", str(path)]) == 1
+    assert (
+        capsys.readouterr().err
+        == f"kafkawire: {path}: not a capture: it starts with 68656c6c, expected pcap or pcapng\n"
+    )
