@@ -30,15 +30,13 @@ def extensions() -> list[Extension]:
         print("kafkawire: Cython is absent, installing the Python form only", file=sys.stderr)
         return []
     modules = [
-        Extension(
-            ".".join(path.relative_to(SOURCE).with_suffix("").parts),
-            [path.as_posix()],
-            extra_compile_args=FLAGS,
-            optional=wish == "auto",
-        )
+        Extension(".".join(path.relative_to(SOURCE).with_suffix("").parts), [path.as_posix()], extra_compile_args=FLAGS)
         for path in sorted(SOURCE.glob("**/_*.pyx"))
     ]
-    return list(cythonize(modules, language_level=3, compiler_directives={"embedsignature": False}))  # type: ignore[no-untyped-call]  # Cython is untyped
+    built: list[Extension] = cythonize(modules, language_level=3)  # type: ignore[no-untyped-call]  # Cython is untyped
+    for module in built:
+        module.optional = wish == "auto"  # cythonize drops it
+    return built
 
 
 setup(ext_modules=extensions())
