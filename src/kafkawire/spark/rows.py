@@ -124,7 +124,7 @@ class RowMaker:
                 # The walk has checked the CRC of each batch; messages inside magic 0 and 1 wrappers have their own.
                 verify=self._verify and min(stretch.scan.magic[first:last]) < 2,
                 include_control=self._include_control,
-                max_decompressed=MAX_DECOMPRESSED if together == 1 else MAX_TOGETHER // together,
+                max_decompressed=MAX_DECOMPRESSED if together == 1 else min(MAX_DECOMPRESSED, MAX_TOGETHER // together),
             )
         except (CorruptRecordError, ColumnSizeError) as error:
             if together > 1:

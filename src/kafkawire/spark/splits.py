@@ -4,8 +4,9 @@ Rules:
 - A cut is at a batch start, and known to be one: a batch with a good CRC stands there.
 - Cuts come from the `.index` file beside the log, which names batch starts every few kilobytes. It is a hint: each cut
   taken from it is checked against the log, and an index that is wrong once is not used.
-- Without a usable index, the headers of a local file are walked; what lies behind a fault in them stays in one piece. A
-  file in an object store is not walked, for that means reading it: it stays in one piece.
+- Where the index is missing, wrong or too short, the headers of a local file are walked; what lies behind a fault in
+  them stays in one piece. A file in an object store is not walked, for that means reading it.
+- A rest of up to twice the size wanted is not worth a walk.
 - Ranges of files are joined until a task has enough to do, in the order of the files.
 """
 
@@ -80,25 +81,26 @@ def _joined(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]
         yield task
 
 
-def _cuts(file: SegmentFile, log: OpenFile, target: int) -> Iterable[int]:
-    indexed = _cuts_by_index(file, log, target)
-    if indexed is not None:
-        return indexed
-    return _cuts_by_walk(file, log, target) if "://" not in file.name else ()
+def _cuts(file: SegmentFile, log: OpenFile, target: int) -> Iterator[int]:
+    cuts = _cuts_by_index(file, log, target)
+    yield from cuts
+    reached = cuts[-1] if cuts else 0
+    if file.size - reached > 2 * target and "://" not in file.name:
+        yield from _cuts_by_walk(file, log, reached, target)
 
 
-def _cuts_by_index(file: SegmentFile, log: OpenFile, target: int) -> list[int] | None:
-    """Cuts from the index, or None if there is no index or it is wrong."""
+def _cuts_by_index(file: SegmentFile, log: OpenFile, target: int) -> list[int]:
+    """Cuts from the index; none if there is no index or it is wrong."""
     entries = _read_index(file)
     if entries is None or file.base_offset is None:
-        return None
+        return []
     offsets, positions = entries
     numbers = np.unique(np.searchsorted(positions, np.arange(target, file.size, target)))
     cuts = []
     for number in numbers[numbers < len(positions)].tolist():
         position = int(positions[number])
         if not _is_batch(log, position, file.size, file.base_offset + int(offsets[number])):
-            return None
+            return []
         cuts.append(position)
     return cuts
 
@@ -125,9 +127,9 @@ def _is_batch(log: OpenFile, position: int, file_size: int, last_offset: int) ->
     return bool(scan.count) and scan.last_offset[0] == last_offset
 
 
-def _cuts_by_walk(file: SegmentFile, log: OpenFile, target: int) -> Iterator[int]:
-    next_cut = target
-    for part in walk_range(log, 0, file.size, file_size=file.size, verify=False):
+def _cuts_by_walk(file: SegmentFile, log: OpenFile, start: int, target: int) -> Iterator[int]:
+    next_cut = start + target
+    for part in walk_range(log, start, file.size, file_size=file.size, verify=False):
         if not isinstance(part, Stretch):
             return
         starts = np.frombuffer(part.scan.position, np.int64) + part.position
