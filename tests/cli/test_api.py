@@ -78,8 +78,7 @@ def test_what_changed_between_two_versions(capsys: Captured) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "ProduceRequest v8 to v13",
         "  ~ header v1 -> v2",
-        "  ~ not flexible: lengths are int16, counts int32, no tags"
-        " -> flexible: lengths and counts are varints, every struct ends with tags",
+        "  ~ now flexible: lengths and counts are varints, every struct ends with tags",
         "  - topic_data.name      string",
         "  + topic_data.topic_id  uuid",
     ]
@@ -101,6 +100,7 @@ def test_changes_as_json(capsys: Captured) -> None:
     [
         (["Producer"], "no API or message is named 'Producer'; did you mean Produce?"),
         (["ConsumerProtocolSubscripton"], "did you mean ConsumerProtocolSubscription?"),
+        (["join", "--request"], "did you mean JoinGroup?"),
         (["999"], "no API 999"),
         (["Produce", "--version", "77"], "ProduceRequest: expected a version of 0-13, found 77"),
         (["Produce", "--diff", "1", "77"], "found 77"),

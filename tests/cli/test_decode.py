@@ -83,6 +83,7 @@ def test_a_response_is_told_its_api_and_version(api: str, capsys: Captured) -> N
         ),
         ([RESPONSE.hex(), "--api", "Heartbeat"], "--api goes with --response"),
         ([RESPONSE.hex(), "--version", "1"], "--version goes with"),
+        ([RESPONSE.hex(), "--message", "HeartbeatResponse"], "expected a version of 0-4, found none"),
         ([RESPONSE.hex(), "--message", "HeartbeatRespons"], "did you mean HeartbeatResponse?"),
         (["xyz"], "'x' is not a hex digit"),
         (["frames/one.bin"], "there is no file frames/one.bin"),
@@ -127,6 +128,14 @@ def test_a_bare_message(capsys: Captured) -> None:
 def test_a_message_that_says_its_version_itself(capsys: Captured) -> None:
     assert main(["decode", "--message", "ConsumerProtocolSubscription", "0000 00000001 0001 61 ffffffff"]) == 0
     assert '["a"]' in capsys.readouterr().out
+
+
+def test_a_record_of_the_metadata_log_in_its_frame(capsys: Captured) -> None:
+    record = "01 02 00 02 61 00000000000000000000000000000005 00"
+    assert main(["decode", "--message", "topicrecord", record]) == 0
+    assert "AAAAAAAAAAAAAAAAAAAABQ" in capsys.readouterr().out
+    assert main(["decode", "--message", "FeatureLevelRecord", record]) == 1
+    assert "expected a record in the frame of its log" in capsys.readouterr().out
 
 
 def test_record_batches_with_their_unpacked_records(capsys: Captured) -> None:

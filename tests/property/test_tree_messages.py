@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
 import pytest
@@ -45,7 +46,9 @@ def compare_verdicts(name: str, version: int, data: bytes) -> None:
     explained = explain_message(data, name, version)
     assert_tiles(explained.space)
     if explained.whole:
-        assert struct_value(plan_of(cls, version), explained.space.root) == cls.decode(data, version)
+        shown, decoded = struct_value(plan_of(cls, version), explained.space.root), cls.decode(data, version)
+        # A float that is not a number does not equal itself; its text does.
+        assert shown == decoded or json.dumps(shown.to_json(version)) == json.dumps(decoded.to_json(version))
         return
     last = list(explained.space.leaves())[-1]
     assert last.fault is not None

@@ -114,11 +114,11 @@ def _find(name: str, args: argparse.Namespace) -> tuple[Api | None, list[Message
     else:
         both = [found.schema.request, found.schema.response]
         return found, both[:1] if args.request else both[1:] if args.response else both
-    if args.request or args.response:
-        raise UsageError("--request and --response go with the name of an API")
     exact = {each.lower(): each for each in message_names()}.get(name.lower())
     if exact is None:
         raise UsageError(f"no API or message is named {name!r}{_suggestion(name)}")
+    if args.request or args.response:
+        raise UsageError("--request and --response go with the name of an API")
     schema = message_class(exact).__schema__
     return (api(schema.key) if schema.kind != "data" and schema.key is not None else None), [schema]
 
@@ -188,6 +188,8 @@ def _print_changes(schema: MessageSchema, target: Api | None, before: int, after
     widest = max((len(each.path) for each in changes if each.kind != "flexible"), default=0)
     for each in changes:
         told = f"{each.before} -> {each.after}" if each.before and each.after else each.before or each.after
+        if each.kind == "flexible":
+            told = f"now {each.after}"
         line = f"  {_SIGNS[each.kind]} {each.path:{widest}}  {told}" if each.path else f"  {_SIGNS[each.kind]} {told}"
         print(output.coloured(line, _COLOURS[each.kind]))
 

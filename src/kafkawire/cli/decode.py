@@ -21,7 +21,7 @@ from kafkawire.inspect.guess import UnknownBytesError, explain_anything, explain
 from kafkawire.inspect.render.json import render_json
 from kafkawire.inspect.render.text import render_text
 from kafkawire.inspect.sources.hex import HexError, parse_hex, raw_or_hex
-from kafkawire.messages import UnknownMessageError, UnsupportedVersionError
+from kafkawire.messages import UnknownMessageError, UnsupportedVersionError, message_names
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--message", metavar="NAME", help="the input is a message without frame and header")
     kind.add_argument("--records", action="store_true", help="the input is record batches, as in a log file")
     parser.add_argument("--api", metavar="NAME|KEY", help="the API of a response")
-    parser.add_argument("--version", type=int, metavar="N", help="the version of a response or a message")
+    parser.add_argument(
+        "--version",
+        type=int,
+        metavar="N",
+        help="the version of a response or a message; of a request, to read it as another",
+    )
     parser.add_argument("--topic", metavar="NAME", help="the topic of --records, to open Kafka's own")
     parser.add_argument("--full", action="store_true", help="cut neither bytes nor values nor arrays")
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal either")
@@ -117,7 +122,7 @@ def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
         if args.response:
             return explain_responses(data, int(args.api) if args.api.isdecimal() else args.api, args.version)
         if args.message:
-            return [explain_message(data, args.message, args.version)]
+            return [explain_message(data, _exact(args.message), args.version)]
     except (UnknownMessageError, UnsupportedVersionError) as error:
         raise UsageError(str(error)) from error
     if args.records:
@@ -133,6 +138,10 @@ def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
         what = f"{len(explained)} requests"
     print(f"kafkawire: taken as {what}", file=sys.stderr)
     return explained
+
+
+def _exact(name: str) -> str:
+    return {each.lower(): each for each in message_names()}.get(name.lower(), name)
 
 
 def _print_text(explanation: Explanation, number: int, args: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from kafkawire.codec import UnsupportedVersionError
 from kafkawire.codec import plan as p
 from kafkawire.inspect.batches import explain_batches
 from kafkawire.inspect.cursor import INT16, INT32, Cursor, StopWalkError
-from kafkawire.inspect.embedded import open_bytes, open_prefixed, plan_of
+from kafkawire.inspect.embedded import open_bytes, open_framed, open_prefixed, plan_of
 from kafkawire.inspect.notes import METADATA_TOPIC_ID
 from kafkawire.inspect.tree import Fault, Node, Space
 from kafkawire.inspect.walker import Opening, Walker
@@ -121,22 +121,17 @@ def explain_response(
 def explain_message(
     data: Buffer, name: str, version: int | None = None, *, topics: Mapping[UUID, str] = _NO_TOPICS
 ) -> Explanation:
-    """The tree of a message without a frame; without `version`, one that its first two bytes say."""
+    """The tree of a message without a frame.
+
+    Without `version`, a data message is read as Kafka stores it: behind its version, or in the frame of its log.
+
+    >>> explain_message(bytes.fromhex("0002 0001 67"), "GroupMetadataKey").title
+    'GroupMetadataKey v2'
+    """
     view = memoryview(data).cast("B")
-    root = Node("", 0, len(view), name)
     if version is None:
-        opening = open_prefixed(view, 0, len(view), name)
-        if opening is None:
-            version = INT16.unpack_from(view)[0] if len(view) >= 2 else 0
-            problem = Fault(0, f"a version and a {name}", f"{len(view)} bytes that are none")
-            root.add(Node("message", 0, len(view), "bytes", view, fault=problem))
-            whole = False
-        else:
-            nodes = opening.nodes()
-            version, whole = nodes[0].value, True
-            for node in nodes:
-                root.add(node)
-        return Explanation("message", name, version, Space(f"{name} v{version}", view, root), whole)
+        return _explain_stored(view, name)
+    root = Node("", 0, len(view), name)
     _check_version(name, version)
     walker = Walker(view, 0, len(view), name, _opener(topics))
     try:
@@ -147,6 +142,26 @@ def explain_message(
         whole = False
     root.length = len(view)
     return Explanation("message", name, version, Space(f"{name} v{version}", view, root), whole)
+
+
+def _explain_stored(view: memoryview, name: str) -> Explanation:
+    schema = message_class(name).__schema__
+    if schema.kind != "data":
+        raise UnsupportedVersionError(f"a version of {schema.versions}", f"none for {name}")
+    root = Node("", 0, len(view), name)
+    is_framed = schema.key is not None
+    opening = open_framed(view, 0, len(view), schema.place.split("/")[1]) if is_framed else None
+    if not is_framed:
+        opening = open_prefixed(view, 0, len(view), name)
+    if opening is None or not opening.note.startswith(name + " "):
+        what = "a record in the frame of its log" if is_framed else "a version and the message behind it"
+        problem = Fault(0, f"{what} ({name})", f"{len(view)} bytes that are none")
+        root.add(Node("message", 0, len(view), "bytes", view, fault=problem))
+        return Explanation("message", name, -1, Space(name, view, root), False)
+    for node in opening.nodes():
+        root.add(node)
+    version = root.children()[2 if is_framed else 0].value
+    return Explanation("message", name, version, Space(opening.note, view, root), True)
 
 
 def explain_records(data: Buffer, *, start: int = 0, end: int | None = None, topic: str | None = None) -> Explanation:

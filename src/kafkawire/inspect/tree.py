@@ -143,18 +143,19 @@ class Space:
 
 def walk(space: Space, *, inner: bool = True) -> Iterator[Visit]:
     """Every node below the root, parents first, an inner space behind the leaf that it was unpacked from."""
-    return _walk(space, space.root.children(), "", 0, inner)
-
-
-def _walk(space: Space, nodes: Sequence[Node], prefix: str, depth: int, inner: bool) -> Iterator[Visit]:
-    for node in nodes:
-        path = joined(prefix, node.name)
-        children = node.children()
-        yield Visit(path, depth, node, space, children)
+    stack = [(iter(space.root.children()), "", space)]
+    while stack:
+        nodes, prefix, current = stack[-1]
+        node = next(nodes, None)
+        if node is None:
+            stack.pop()
+            continue
+        path, children = joined(prefix, node.name), node.children()
+        yield Visit(path, len(stack) - 1, node, current, children)
         if children:
-            yield from _walk(space, children, path, depth + 1, inner)
-        if inner and node.inner is not None:
-            yield from _walk(node.inner, node.inner.root.children(), path, depth + 1, inner)
+            stack.append((iter(children), path, current))
+        elif inner and node.inner is not None:
+            stack.append((iter(node.inner.root.children()), path, node.inner))
 
 
 def joined(prefix: str, name: str) -> str:
@@ -163,6 +164,4 @@ def joined(prefix: str, name: str) -> str:
     >>> joined("topics", "[0]"), joined("topics[0]", "name"), joined("", "name")
     ('topics[0]', 'topics[0].name', 'name')
     """
-    if not prefix or name.startswith("["):
-        return prefix + name
-    return f"{prefix}.{name}"
+    return prefix + name if not prefix or name[:1] == "[" else f"{prefix}.{name}"
