@@ -105,6 +105,11 @@ def test_malformed_input_prints_what_could_be_read_and_fails(capsys: Captured) -
     assert f"fault in size: expected a frame of {len(REQUEST) - 4} bytes, found {len(REQUEST) - 7}" in printed
 
 
+def test_a_response_of_another_version_says_which_would_fit(capsys: Captured) -> None:
+    assert main(["decode", RESPONSE.hex(), "--response", "--api", "Heartbeat", "--version", "0"]) == 1
+    assert capsys.readouterr().err == "kafkawire: without a fault as version 1, 2, 3\n"
+
+
 def test_several_frames_are_printed_one_after_the_other(capsys: Captured) -> None:
     assert main(["decode", (REQUEST * 2).hex()]) == 0
     printed = capsys.readouterr()

@@ -7,7 +7,7 @@ from tests.inspect.trees import assert_tiles
 
 from kafkawire.inspect.explain import explain_message, explain_records
 from kafkawire.inspect.tree import Leaf, Space, walk
-from kafkawire.messages import FetchResponse
+from kafkawire.messages import FetchResponse, FetchSnapshotResponse
 from kafkawire.records import BatchBuilder, compress
 
 TIME = 1700000000123
@@ -180,3 +180,13 @@ def test_batches_stand_inside_the_records_field_of_a_response() -> None:
         assert bytes(found[f"{field}[0].records[1].key"].value) == b"key"
         assert found[f"{field}[1]"].type == "partial batch"
         assert_tiles(space)
+
+
+@pytest.mark.parametrize("cut", [0, 5])
+def test_a_part_of_a_snapshot_is_opened_only_if_it_begins_with_a_batch(cut: int) -> None:
+    partition = FetchSnapshotResponse.PartitionSnapshot(unaligned_records=batch()[cut:])
+    topic = FetchSnapshotResponse.TopicSnapshot(name="__cluster_metadata", partitions=[partition])
+    data = FetchSnapshotResponse(topics=[topic]).encode(0)
+    space = explain_message(data, "FetchSnapshotResponse", 0).space
+    assert ("topics[0].partitions[0].unaligned_records[0].crc" in leaves(space)) == (cut == 0)
+    assert faults(space) == []

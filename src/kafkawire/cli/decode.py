@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 from kafkawire.cli import output
 from kafkawire.cli.commands import UsageError
 from kafkawire.inspect.explain import explain_message, explain_records
-from kafkawire.inspect.guess import UnknownBytesError, explain_anything, explain_requests, explain_responses
+from kafkawire.inspect.guess import (
+    UnknownBytesError,
+    explain_anything,
+    explain_requests,
+    explain_responses,
+    versions_that_fit,
+)
 from kafkawire.inspect.render.json import render_json
 from kafkawire.inspect.render.text import render_text
 from kafkawire.inspect.sources.hex import HexError, parse_hex, raw_or_hex
@@ -74,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         else:
             _print_text(explanation, number if len(explained) > 1 else 0, args)
             faults += _print_faults(explanation, args)
+    if args.response and not all(explanation.whole for explanation in explained):
+        _suggest_versions(data, _api(args))
     return 1 if faults else 0
 
 
@@ -120,7 +128,7 @@ def _from_dump(data: bytes, name: str) -> bytes:
 def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
     try:
         if args.response:
-            return explain_responses(data, int(args.api) if args.api.isdecimal() else args.api, args.version)
+            return explain_responses(data, _api(args), args.version)
         if args.message:
             return [explain_message(data, _exact(args.message), args.version)]
     except (UnknownMessageError, UnsupportedVersionError) as error:
@@ -138,6 +146,18 @@ def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
         what = f"{len(explained)} requests"
     print(f"kafkawire: taken as {what}", file=sys.stderr)
     return explained
+
+
+def _api(args: argparse.Namespace) -> int | str:
+    name: str = args.api
+    return int(name) if name.isdecimal() else name
+
+
+def _suggest_versions(data: bytes, which: int | str) -> None:
+    fitting = versions_that_fit(data, which)
+    if fitting:
+        listed = ", ".join(map(str, fitting))
+        print(f"kafkawire: without a fault as version {listed}", file=sys.stderr)
 
 
 def _exact(name: str) -> str:

@@ -18,7 +18,15 @@ from kafkawire.inspect.legacy import MAX_UNPACKED, add_crc, explain_message
 from kafkawire.inspect.notes import utc
 from kafkawire.inspect.record import BatchContext, explain_records
 from kafkawire.inspect.tree import Fault, Node, Space
-from kafkawire.records import HEADER_SIZE, Codec, RecordsError, crc32c, decompress
+from kafkawire.records import (
+    HEADER_SIZE,
+    Codec,
+    CorruptRecordError,
+    RecordsError,
+    crc32c,
+    decompress,
+    read_batches,
+)
 
 if TYPE_CHECKING:
     import struct
@@ -52,6 +60,14 @@ def explain_batches(view: memoryview, start: int, end: int, topic: str | None) -
             nodes.append(explain_message(view, position, position + size, name, topic))
         position += size
     return nodes
+
+
+def begins_with_batch(view: memoryview) -> bool:
+    """Whether bytes begin with a whole batch whose CRC is right."""
+    try:
+        return next(read_batches(view), None) is not None
+    except CorruptRecordError:
+        return False
 
 
 def _misfit(position: int, left: int, length: int, magic: int) -> Fault | None:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from kafkawire.codec import UnsupportedVersionError
 from kafkawire.codec import plan as p
-from kafkawire.inspect.batches import explain_batches
+from kafkawire.inspect.batches import begins_with_batch, explain_batches
 from kafkawire.inspect.cursor import INT16, INT32, Cursor, StopWalkError
 from kafkawire.inspect.embedded import open_bytes, open_framed, open_prefixed, plan_of
 from kafkawire.inspect.notes import METADATA_TOPIC_ID
@@ -230,6 +230,9 @@ def _opener(topics: Mapping[UUID, str]) -> Opener:
     def open_field(walker: Walker, step: p.Step, start: int) -> Opening | None:
         if step.code != p.RECORDS:
             return open_bytes(walker, step, start)
+        # A part of a snapshot may begin anywhere inside a batch; only one that begins with a batch can be told apart.
+        if step.slot.attribute == "unaligned_records" and not begins_with_batch(walker.view[start : walker.position]):
+            return None
         topic = walker.known("name", "topic", "topic_id")
         if isinstance(topic, UUID):
             topic = "__cluster_metadata" if topic == METADATA_TOPIC_ID else topics.get(topic)

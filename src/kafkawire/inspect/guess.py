@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.inspect.batches import begins_with_batch
 from kafkawire.inspect.cursor import INT16, INT32
 from kafkawire.inspect.explain import Explanation, explain_records, explain_request, explain_response
 from kafkawire.messages import UnknownMessageError, api
-from kafkawire.records import CorruptRecordError, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def explain_anything(data: Buffer) -> list[Explanation]:
     ['ApiVersionsRequest v0', 'ApiVersionsRequest v0']
     """
     view = memoryview(data).cast("B")
-    if _are_batches(view):
+    if begins_with_batch(view):
         return [explain_records(view)]
     if looks_like_request(view, 4) or looks_like_request(view, 0):
         explained = explain_requests(view)
@@ -71,6 +71,19 @@ def explain_responses(data: Buffer, which: int | str, version: int) -> list[Expl
 
     spans = list(_spans(view))
     return _best(view, explain, bool(spans) and spans[-1][1] == len(view))
+
+
+def versions_that_fit(data: Buffer, which: int | str) -> list[int]:
+    """The versions in which responses of an API leave no fault.
+
+    >>> versions_that_fit(bytes.fromhex("00000007 001b"), "Heartbeat")
+    [0]
+    """
+    return [
+        version
+        for version in api(which).versions
+        if all(each.whole and each.version == version for each in explain_responses(data, which, version))
+    ]
 
 
 def looks_like_request(view: memoryview, at: int) -> bool:
@@ -112,10 +125,3 @@ def _is_believable(explained: Explanation) -> bool:
     if isinstance(client, str) and client and client.isprintable():
         return True
     return explained.whole and (explained.message != "ProduceRequest" or fields.get("topic_data") != 0)
-
-
-def _are_batches(view: memoryview) -> bool:
-    try:
-        return next(read_batches(view), None) is not None
-    except CorruptRecordError:
-        return False
