@@ -29,24 +29,24 @@ def lines(explained: Explanation, **options: Any) -> list[str]:
 
 def test_text_has_offset_bytes_field_type_and_value_of_everything() -> None:
     assert lines(explain_request(FRAME)) == [
-        "offset  bytes                 field                                    type            value",
-        "     0  00 00 00 1c           size                                     int32           28",
+        "offset  bytes                 field                                    type              value",
+        "     0  00 00 00 1c           size                                     int32             28",
         "     4                        header                                   RequestHeader v2",
-        "     4  00 03                   request_api_key                        int16           3 (Metadata)",
-        "     6  00 09                   request_api_version                    int16           9",
-        "     8  00 00 00 07             correlation_id                         int32           7",
-        '    12  00 04 64 65 6d 6f       client_id                              string?         "demo"',
-        "    18  00                      tagged_fields                          tags            none",
+        "     4  00 03                   request_api_key                        int16             3 (Metadata)",
+        "     6  00 09                   request_api_version                    int16             9",
+        "     8  00 00 00 07             correlation_id                         int32             7",
+        '    12  00 04 64 65 6d 6f       client_id                              string?           "demo"',
+        "    18  00                      tagged_fields                          tags              none",
         "    19                        body                                     MetadataRequest v9",
         "    19  02                      topics                                 "
         "compact []MetadataRequestTopic?  1 element",
         "    20                            [0]                                  MetadataRequestTopic",
-        '    20  07 6f 72 64 65 72 73        name                               compact string  "orders"',
-        "    27  00                          tagged_fields                      tags            none",
-        "    28  01                      allow_auto_topic_creation              bool            true",
-        "    29  00                      include_cluster_authorized_operations  bool            false",
-        "    30  00                      include_topic_authorized_operations    bool            false",
-        "    31  00                      tagged_fields                          tags            none",
+        '    20  07 6f 72 64 65 72 73        name                               compact string    "orders"',
+        "    27  00                          tagged_fields                      tags              none",
+        "    28  01                      allow_auto_topic_creation              bool              true",
+        "    29  00                      include_cluster_authorized_operations  bool              false",
+        "    30  00                      include_topic_authorized_operations    bool              false",
+        "    31  00                      tagged_fields                          tags              none",
     ]
 
 

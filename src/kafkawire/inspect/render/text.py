@@ -4,7 +4,7 @@ Rules:
 - Bytes and values are cut to fit, unless `full`; then bytes continue below their line.
 - An offset into unpacked bytes has `>` before it.
 - A fault stands right below its bytes.
-- The types of branches may run over their column: nothing stands behind them but a count.
+- The long types of branches may run over their column: nothing stands behind them but a count.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _GAP: Final = "  "
 _FEWEST_BYTES: Final = 4
 _NARROWEST_VALUE: Final = 24
 _WIDEST_VALUE: Final = 100
+_USUAL_KIND: Final = 16
 _COMFORTABLE_VALUE: Final = 45  # a timestamp and its time
 
 
@@ -47,7 +48,8 @@ class _Columns:
         self.full, self.paint = full, paint
         self.offset = max([len("offset"), *(len(line.offset) for line in lines)])
         self.label = max([len("field"), *(len(line.label) for line in lines)])
-        self.kind = max([len("type"), *(len(line.kind) for line in lines if not line.is_branch)])
+        kinds = (len(line.kind) for line in lines if not line.is_branch or len(line.kind) <= _USUAL_KIND)
+        self.kind = max([len("type"), *kinds])
         longest = max((len(line.raw) + line.more for line in lines), default=0)
         self.bytes = max(_FEWEST_BYTES, min(SHOWN_BYTES, longest))
         others = self.offset + self.label + self.kind + 4 * len(_GAP)
