@@ -59,8 +59,8 @@ class GroupWriter:
     def note_empty(self, group: Group, now: int) -> None:
         try:
             self.write_group(group, {}, now)
-        except KafkaError:
-            _log.warning("group %r became empty, and that could not be written down", group.group_id, exc_info=True)
+        except KafkaError as error:
+            _log.warning("group %r became empty, and that could not be written down: %s", group.group_id, error)
 
     def write_offsets(self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset | None], now: int) -> None:
         """Write offsets, and for None that they are gone."""
