@@ -2,7 +2,7 @@
 """The chains that are walked one by one; `walk.py` says the rules and is the reference."""
 
 from cpython cimport array
-from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, int32_t, int16_t, uint8_t, uint16_t
 from libc.string cimport memcmp, memcpy
 
@@ -51,6 +51,32 @@ cdef class _Cursor:
         return spare
 
 
+    cdef bint equals(self, int64_t position, int64_t size, bytes other):
+        """Whether the bytes at a position, if one piece has them all, are these."""
+        cdef Py_ssize_t index = self.piece
+        cdef int64_t within
+        if PyBytes_GET_SIZE(other) != size:
+            return False
+        while index < self.starts.shape[0] and self.starts[index] + self.sizes[index] <= position:
+            index += 1
+        if size == 0 or index == self.starts.shape[0]:
+            return size == 0
+        within = position - self.starts[index]
+        if self.sizes[index] - within < size:
+            return False
+        return memcmp(&self.data[self.offsets[index] + within], PyBytes_AsString(other), size) == 0
+
+    cdef bytes copy(self, int64_t position, int64_t size):
+        cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
+        cdef uint8_t* room = <uint8_t*> PyBytes_AsString(made)
+        cdef const uint8_t* found
+        if size:
+            found = self.peek(position, size, room)
+            if found != room:
+                memcpy(room, found, size)
+        return made
+
+
 def chain(const uint8_t[::1] data, int64_t position, bint little):
     cdef array.array records = arrays.array("q")
     cdef array.array chunk = array.clone(arrays.array("q"), 4096, False)
@@ -86,7 +112,7 @@ def walk(data, starts, offsets, sizes, Py_ssize_t piece, int64_t position, int64
     cdef const uint8_t* head
     cdef int64_t size, after, smallest = 8 if requests else 4, largest = LARGEST_IN if requests else LARGEST_OUT
     cdef int64_t key, version, correlation, client, length, header, last_client = -1
-    cdef bytes last_name = None, name
+    cdef bytes last_name = None
     cdef Py_ssize_t last
     cdef int reason = END
     while limit > 0 and position < end:
@@ -118,17 +144,11 @@ def walk(data, starts, offsets, sizes, Py_ssize_t piece, int64_t position, int64
                     reason = IMPLAUSIBLE
                     break
                 if length >= 0:
-                    name = PyBytes_FromStringAndSize(NULL, length)
-                    head = cursor.peek(position + 14, length, <uint8_t*> PyBytes_AsString(name)) if length else NULL
-                    if last_name is not None and len(last_name) == length and (
-                        length == 0 or memcmp(head, PyBytes_AsString(last_name), length) == 0
-                    ):
+                    if last_name is not None and cursor.equals(position + 14, length, last_name):
                         client = last_client
                     else:
-                        if length and head != <const uint8_t*> PyBytes_AsString(name):
-                            memcpy(PyBytes_AsString(name), head, length)
-                        client = clients.setdefault(name, len(clients))
-                        last_name, last_client = name, client
+                        last_name = cursor.copy(position + 14, length)
+                        client = last_client = clients.setdefault(last_name, len(clients))
         else:
             correlation = be32(cursor.peek(position + 4, 4, spare))
         last, after = cursor.piece, position + 4 + size

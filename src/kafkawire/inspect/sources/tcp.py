@@ -96,8 +96,7 @@ def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream
     elif len(loaded):
         place = place - place[loaded].min()
     rows, place, sizes, kept = rows[loaded], place[loaded], sizes[loaded], kept[loaded]
-    order = np.argsort(place, kind="stable")
-    brought, (owners, begin, end) = _pieces(place, kept, order)
+    brought, (owners, begin, end) = _pieces(place, kept)
     stream = Stream(
         data=data,
         starts=begin,
@@ -113,10 +112,14 @@ def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream
 
 
 def _pieces(
-    place: NDArray[np.int64], kept: NDArray[np.int64], order: NDArray[np.int64]
+    place: NDArray[np.int64], kept: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Which packets brought bytes of their own, and the pieces: packet, start and end of each."""
-    begin, end = place[order], (place + kept)[order]
+    after = place + kept
+    if bool((place[1:] >= after[:-1]).all() and (kept > 0).all()):
+        return np.ones(len(place), np.bool_), (np.arange(len(place)), place, after)
+    order = np.argsort(place, kind="stable")
+    begin, end = place[order], after[order]
     covered = np.concatenate([np.full(1, np.iinfo(np.int64).min), np.maximum.accumulate(end)[:-1]])[: len(end)]
     latest = np.maximum.accumulate(order) if len(order) else order
     trimmed = (begin < covered) & (end > begin)

@@ -1,0 +1,61 @@
+"""Captures to matched exchanges: packets a second, against tshark where it is installed, and how much is found."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.inspect.captures import Sent, write_pcap
+from tests.inspect.traffic import Traffic, cluster_traffic, impaired
+
+from benchmarks.report import Row, best_times
+from kafkawire.inspect.capture import read_captures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TSHARK = shutil.which("tshark")
+FIELDS = ("frame.number", "kafka.api_key", "kafka.api_version", "kafka.correlation_id")
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pcap"
+        yield from _speed("bulk", path, cluster_traffic(200, 25, payload=60_000))
+        yield from _speed("chatty", path, cluster_traffic(200, 1_500, payload=80))
+        yield from _quality(path, impaired(cluster_traffic(200, 25, payload=60_000), lost=23))
+
+
+def _speed(name: str, path: Path, traffic: Traffic) -> Iterator[Row]:
+    path.write_bytes(write_pcap(traffic.packets))
+    size = path.stat().st_size / 1e6
+    best = best_times({"ours": lambda: read_captures([path], bodies=False)}, seconds=1.0, rounds=5)["ours"]
+    work = f"{name} capture of {size:.0f} MB to matched exchanges"
+    note = f"{len(traffic.packets)} packets in {best:.2f} s, {size / best:.0f} MB/s"
+    yield Row(work, "k packets/s", len(traffic.packets) / best / 1000, 700, note=note)
+    if TSHARK is None:
+        yield Row(work, "tshark is not installed", float("nan"))
+        return
+    options = [word for field in FIELDS for word in ("-e", field)]
+    command = [TSHARK, "-r", str(path), "-d", "tcp.port==9092,kafka", "-T", "fields", *options]
+    theirs = best_times({"tshark": lambda: subprocess.run(command, capture_output=True, check=True)}, rounds=1)["tshark"]
+    yield Row(work, "x tshark -T fields", theirs / best, 20)
+
+
+def _quality(path: Path, traffic: Traffic) -> Iterator[Row]:
+    path.write_bytes(write_pcap(traffic.packets))
+    found: Counter[Sent] = Counter()
+    for talk in read_captures([path], bodies=False).conversations:
+        one = talk.connection
+        for from_client, frames in ((True, one.requests), (False, one.responses)):
+            parts = zip(frames.size.tolist(), frames.correlation.tolist(), frames.whole.tolist(), strict=True)
+            found.update(Sent(one.client, from_client, size, number) for size, number, whole in parts if whole)
+    truth = Counter(traffic.truth)
+    right, false = (found & truth).total(), (found - truth).total()
+    work = "impaired capture, 23 packets missing"
+    yield Row(work, "% frames right", 100 * right / truth.total(), 99.5, note=f"{right} of {truth.total()}")
+    yield Row(work, "false frames", false, 0, at_most=True)
