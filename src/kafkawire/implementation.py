@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkawire.exceptions import KafkaWireError
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 VARIABLE = "KAFKAWIRE_IMPL"
-_failures: dict[str, str] = {}
 
 
 class ImplementationError(KafkaWireError, ImportError):
@@ -38,7 +39,6 @@ def load(compiled: str, python: str) -> ModuleType:
         try:
             return import_module(compiled)
         except ImportError as error:
-            _failures[compiled] = str(error)
             if wish == "compiled":
                 raise ImplementationError(
                     f"{VARIABLE}=compiled, but {compiled} cannot be imported ({error}). "
@@ -47,14 +47,20 @@ def load(compiled: str, python: str) -> ModuleType:
     return import_module(python)
 
 
+def twins() -> list[str]:
+    """The compiled module of every twin pair, built or not: each `_name.pyx` of the package is one."""
+    folder = Path(__file__).parent
+    names = (path.relative_to(folder.parent).with_suffix("").parts for path in folder.rglob("_*.pyx"))
+    return sorted(".".join(parts) for parts in names)
+
+
 def describe() -> str:
-    """Say which form of each twin is in use, for people: 'compiled', or 'python' and why."""
-    forms = {"codec": ("kafkawire.codec._engine", "kafkawire.codec.engine")}
-    forms["records"] = ("kafkawire.records._kernel", "kafkawire.records.kernel")
-    parts = []
-    for name, (compiled, python) in forms.items():
-        form = "compiled" if load(compiled, python).__name__ == compiled else "python"
-        reason = f", {_failures[compiled]}" if form == "python" and compiled in _failures else ""
-        slower = " (slower" + reason + ")" if form == "python" else ""
-        parts.append(f"{name} {form}{slower}")
-    return ", ".join(parts)
+    """Say which form is in use, for people: compiled, or Python and why."""
+    if os.environ.get(VARIABLE) == "python":
+        return f"python, slower, as {VARIABLE} asks"
+    missing = [name for name in twins() if find_spec(name) is None]
+    if not missing:
+        return "compiled"
+    if len(missing) == len(twins()):
+        return "python, slower: the native modules were not built; with a C compiler, install again"
+    return f"compiled, but slower in Python: {', '.join(missing)}"

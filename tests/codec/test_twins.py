@@ -9,10 +9,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.messages.samples import random_message
 
 from kafkawire.codec import CodecError
 from kafkawire.messages import ApiVersionsResponse, FetchResponse, message_class, message_names
-from messages.samples import random_message
 
 if TYPE_CHECKING:
     from kafkawire.codec.plan import Plan

@@ -10,12 +10,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.messages.samples import random_message
 
 from kafkawire.codec.defaults import is_default
 from kafkawire.messages import message_class, message_names
 from kafkawire.messages.model import StructBase
 from kafkawire.messages.schema import snake_case
-from messages.samples import random_message
 
 index = pytest.importorskip("kio.index", reason="kio is a development dependency")
 serial = pytest.importorskip("kio.serial")

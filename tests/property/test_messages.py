@@ -9,10 +9,10 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.messages.samples import random_message
 
 from kafkawire.codec import engine as chosen
 from kafkawire.messages import DecodeError, Message, message_class, message_names
-from messages.samples import random_message
 
 pytestmark = pytest.mark.twin
 

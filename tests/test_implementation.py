@@ -1,0 +1,43 @@
+"""Which form of the hot loops runs, and how that is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from kafkawire import implementation
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_every_native_module_has_its_python_twin_beside_it() -> None:
+    assert "kafkawire.codec._engine" in implementation.twins()
+    for name in implementation.twins():
+        package, _, module = name.rpartition(".")
+        assert find_spec(f"{package}.{module.removeprefix('_')}") is not None
+
+
+def test_the_python_form_is_had_by_asking() -> None:
+    done = run("import kafkawire.codec as c; print(c.engine.__name__)", KAFKAWIRE_IMPL="python")
+    assert done.stdout == "kafkawire.codec.engine\n"
+    told = run("from kafkawire.implementation import describe; print(describe())", KAFKAWIRE_IMPL="python")
+    assert told.stdout == "python, slower, as KAFKAWIRE_IMPL asks\n"
+
+
+def test_a_form_that_does_not_exist_is_refused_by_name() -> None:
+    done = run("import kafkawire.codec", KAFKAWIRE_IMPL="rust")
+    assert "KAFKAWIRE_IMPL=rust: expected 'python' or 'compiled'" in done.stderr
+
+
+def test_a_demand_for_a_module_that_was_not_built_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKAWIRE_IMPL", "compiled")
+    with pytest.raises(implementation.ImplementationError, match="KAFKAWIRE_BUILD=compiled"):
+        implementation.load("kafkawire._absent", "kafkawire.exceptions")
