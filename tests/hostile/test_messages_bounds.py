@@ -51,34 +51,19 @@ def test_no_byte_beyond_the_buffer_is_read(half: int) -> None:
     assert int(done.stdout) > 10_000
 
 
+BEYOND = """
+import ctypes
+from tests.hostile.guarded import GuardedMemory
+
+memory = GuardedMemory(10)
+ctypes.string_at(memory._address + memory.size - 1, 1)
+print("inside", flush=True)
+ctypes.string_at(memory._address + memory.size, 1)
+"""
+
+
 def test_the_guard_kills_who_reads_beyond() -> None:
-    code = (
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-       
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n" "import ctypes\nfrom tests.hostile.guarded import GuardedMemory\n" "memory
-        = GuardedMemory(10)\nctypes.string_at(memory._address + memory.size
-        - 1, 1)\nprint('inside', flush=True)\n" "ctypes.string_at(memory._address + memory.size, 1)\n"
-    )
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n{BEYOND}"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.stdout == "inside\n"
     assert done.returncode < 0
