@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+from tests.spark.logs import batch, batches, write_segment
 
 from kafkawire.records import BatchBuilder
 from kafkawire.spark import rows
@@ -16,7 +17,6 @@ from kafkawire.spark.listing import OpenFile
 from kafkawire.spark.rows import RowMaker
 from kafkawire.spark.tables import TABLES, check_projection, table_schema
 from kafkawire.spark.walk import Fault, Stretch, walk_range
-from spark.logs import batch, batches, write_segment
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.logs import batches, damage, write_index, write_segment
 
 from kafkawire.spark import splits
 from kafkawire.spark.splits import plan_tasks, split
-from spark.logs import batches, damage, write_index, write_segment
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.logs import batch, batches, damage, write_segment
 
 from kafkawire.spark.listing import OpenFile
 from kafkawire.spark.walk import Fault, Stretch, walk_range
-from spark.logs import batch, batches, damage, write_segment
 
 if TYPE_CHECKING:
     from pathlib import Path

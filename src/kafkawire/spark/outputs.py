@@ -32,7 +32,7 @@ class OutputDirectory:
     @classmethod
     def claim(cls, path: Path, *, overwrite: bool = False) -> OutputDirectory:
         """Take a directory for a run, or say why it cannot be had."""
-        if "://" in str(path):
+        if path.parts and path.parts[0].endswith(":"):  # what is left of a URI's scheme in a path
             raise PipelineError(f"{path}: the output must be a directory that this machine and all executors share")
         if path.exists() and not path.is_dir():
             raise PipelineError(f"{path} is a file; give a directory to write into")

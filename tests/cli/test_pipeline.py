@@ -1,0 +1,143 @@
+"""`kafkawire pipeline run` and `kafkawire demo`: tables, summaries, refusals."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import dataset
+from tests.spark.logs import batch, batches, damage, write_segment
+from tests.spark.running import spark
+
+from kafkawire.cli.demo import first_difference, read_records
+from kafkawire.cli.main import main
+from kafkawire.spark.sample import write_sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["spark"]
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(240)]
+
+Capture = pytest.CaptureFixture[str]
+
+
+def pipeline(*arguments: str | Path) -> int:
+    return main(["pipeline", "run", "--source", "segments", *map(str, arguments)])
+
+
+@pytest.mark.usefixtures("spark")
+def test_tables_hold_every_record_and_the_summary_counts_them(tmp_path: Path, capsys: Capture) -> None:
+    sample = write_sample(tmp_path / "logs", scale=1)
+    assert pipeline(tmp_path / "logs", "--out", tmp_path / "tables", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    found = read_records(tmp_path / "tables" / "records")
+    assert first_difference(sample.expected, found) is None
+    tombstones = sum(row["value"] is None for row in sample.expected.select(["value"]).to_pylist())
+    counted = {
+        name: summary[name] for name in ("files", "topics", "records", "tombstones", "control_batches", "faults")
+    }
+    assert counted == {
+        "files": 6,
+        "topics": 5,
+        "records": sample.expected.num_rows,
+        "tombstones": tombstones,
+        "control_batches": 2,
+        "faults": 0,
+    }
+    assert {(row["magic"], row["codec"]) for row in summary["formats"]} >= {(0, "gzip"), (1, "lz4"), (2, "zstd")}
+    times = [row["timestamp"].timestamp() * 1000 for row in sample.expected.to_pylist() if row["timestamp_type"] >= 0]
+    assert (summary["first_timestamp"], summary["last_timestamp"]) == (min(times), max(times))
+    rows = dataset.dataset(tmp_path / "tables" / "batches", partitioning="hive").count_rows()
+    assert rows == summary["batches"] == sum(row["batches"] for row in summary["formats"])
+    manifest = read_manifest(tmp_path / "tables")
+    assert manifest["state"] == "complete"
+    assert manifest["tables"]["records"]["rows"] == sample.expected.num_rows
+    assert len(manifest["files"]) == 6
+
+
+@pytest.mark.usefixtures("spark")
+def test_faults_are_told_kept_in_a_table_and_in_the_exit_code(tmp_path: Path, capsys: Capture) -> None:
+    data = batches(4)
+    file = write_segment(tmp_path / "orders-0", [data[0], damage(data[1], 100), *data[2:]])
+    out = tmp_path / "tables"
+    assert pipeline(file.name, "--out", out) == 1
+    printed = capsys.readouterr().out
+    assert "stated CRC 0x" in printed
+    assert f"{file.name}" in printed
+    assert read_records(out / "records").num_rows == 30
+    [fault] = dataset.dataset(out / "faults").to_table().to_pylist()
+    assert (fault["topic"], fault["position"], fault["size"]) == ("orders", len(data[0]), len(data[1]))
+    assert read_manifest(out)["summary"]["faults"] == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_failfast_fails_in_one_line_that_names_the_place(tmp_path: Path, capsys: Capture) -> None:
+    file = write_segment(tmp_path / "orders-0", damage(batch(0), 100))
+    assert pipeline(file.name, "--out", tmp_path / "tables", "--mode", "failfast") == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"kafkawire: {file.name}, batch at byte 0: stated CRC 0x")
+    assert read_manifest(tmp_path / "tables")["state"] == "running"
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_single_table_may_be_asked_for_and_an_earlier_run_replaced(tmp_path: Path, capsys: Capture) -> None:
+    write_segment(tmp_path / "orders-0", batches(3))
+    out = tmp_path / "tables"
+    arguments = (tmp_path / "orders-0", "--out", out, "--table", "batches")
+    assert pipeline(*arguments) == 0
+    assert not (out / "records").exists()
+    assert pipeline(*arguments) == 1
+    assert "holds an earlier run; give another directory, or --overwrite" in capsys.readouterr().err
+    assert pipeline(*arguments, "--overwrite", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["batches"], summary["records"]) == (3, None)
+
+
+def test_a_directory_without_segments_is_refused_before_spark_starts(tmp_path: Path, capsys: Capture) -> None:
+    assert pipeline(tmp_path, "--out", tmp_path / "tables") == 2
+    assert "no segment files in" in capsys.readouterr().err
+    assert not (tmp_path / "tables").exists()
+
+
+def test_a_path_that_is_not_there_and_a_bad_setting_are_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert pipeline(tmp_path / "absent", "--out", tmp_path / "tables") == 1
+    assert "no such file or directory" in capsys.readouterr().err
+    assert pipeline(tmp_path, "--out", tmp_path / "tables", "--conf", "x") == 2
+    assert "--conf x: expected NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_demo_proves_itself_and_replaces_an_earlier_one(tmp_path: Path, capsys: Capture) -> None:
+    stale = tmp_path / "demo" / "tables" / "records" / "stale.parquet"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("from an earlier demo")
+    (tmp_path / "demo" / "kafkawire-demo.json").write_text("{}")
+    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
+    assert "All 35000 records came out as they went in" in capsys.readouterr().out
+    assert not stale.exists()
+    assert read_manifest(tmp_path / "demo" / "tables")["state"] == "complete"
+
+
+def test_the_demo_leaves_other_directories_alone(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "precious").write_text("mine")
+    assert main(["demo", "--out", str(tmp_path)]) == 1
+    assert "is not empty and holds no earlier demo" in capsys.readouterr().err
+    assert (tmp_path / "logs" / "precious").read_text() == "mine"
+
+
+def test_a_difference_is_named_by_its_place() -> None:
+    rows = [{"topic": "orders", "partition": 0, "offset": offset, "value": b"x"} for offset in range(3)]
+    expected = pa.Table.from_pylist(rows)
+    assert first_difference(expected, expected) is None
+    assert first_difference(expected, expected.slice(1)) == "3 records were written, 2 were read"
+    changed = pa.Table.from_pylist([*rows[:2], rows[2] | {"value": b"y"}])
+    assert first_difference(expected, changed) == "orders-0 offset 2: value was b'x', is b'y'"
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((directory / "manifest.json").read_text())
+    return content

@@ -1,0 +1,5 @@
+"""What the Spark tests share."""
+
+from tests.spark.running import spark
+
+__all__ = ["spark"]

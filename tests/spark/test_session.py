@@ -1,0 +1,65 @@
+"""Sessions: what they are started with, and how data sources get known."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.logs import batches, write_segment
+
+from kafkawire.spark import SessionError, build_session, session
+from kafkawire.spark.session import running_session, settings_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def test_settings_of_the_caller_go_before_ours() -> None:
+    settings = settings_for("local[1]", {"spark.ui.enabled": "true"})
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["spark.python.unix.domain.socket.enabled"] == "true"
+    assert settings["spark.driver.host"] == "127.0.0.1"
+    assert "spark.driver.host" not in settings_for("spark://host:7077")
+
+
+def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "find_spec", lambda name: None)
+    with pytest.raises(SessionError, match=r"pip install 'kafkawire\[spark\]'"):
+        build_session()
+
+
+@pytest.mark.parametrize("module", ["kafkawire.spark", "kafkawire.cli.pipeline", "kafkawire.cli.demo"])
+def test_importing_does_not_import_spark(module: str) -> None:
+    check = f"import sys, {module}; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_the_module_that_spark_looks_into_is_light() -> None:
+    check = (
+        "import sys, pyspark_kafkawire_segments; sys.exit(any(name in sys.modules for name in ('pyarrow', 'numpy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_session_that_is_running_is_used_and_left_running(spark: SparkSession) -> None:
+    with running_session("local[2]") as same:
+        assert same.sparkContext is spark.sparkContext
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.xdist_group("spark")
+def test_workers_run_the_interpreter_of_the_driver(spark: SparkSession) -> None:
+    [executable] = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+    assert executable == sys.executable
+
+
+@pytest.mark.xdist_group("spark")
+def test_the_format_is_found_without_registration(spark: SparkSession, tmp_path: Path) -> None:
+    write_segment(tmp_path / "orders-0", batches(2))
+    other = spark.newSession()
+    assert other.read.format("kafkawire-segments").load(str(tmp_path)).count() == 20

@@ -1,0 +1,49 @@
+"""Failures of Spark in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkawire.spark.errors import PipelineError
+from kafkawire.spark.watching import reason_of, run_watched
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TRACE = """\
+An error occurred while calling o42.save.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+kafkawire.spark.errors.CorruptSegmentError: /logs/0.log, batch at byte 7: magic 9, expected 0, 1 or 2
+
+	at org.apache.spark.api.python.BasePythonRunner
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (TRACE, "/logs/0.log, batch at byte 7: magic 9, expected 0, 1 or 2"),
+        ("\n  [PATH_NOT_FOUND] Path does not exist\nmore", "[PATH_NOT_FOUND] Path does not exist"),
+        ("", "ValueError"),
+    ],
+)
+def test_the_reason_is_found_in_what_spark_says(text: str, reason: str) -> None:
+    assert reason_of(ValueError(text)) == reason
+
+
+@pytest.mark.xdist_group("spark")
+def test_progress_rises_to_one_and_the_result_comes_back(spark: SparkSession) -> None:
+    shares: list[float] = []
+    assert run_watched(spark, lambda: spark.range(0, 1000, 1, 8).count(), shares.append) == 1000
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_failing_job_is_a_pipeline_error(spark: SparkSession) -> None:
+    with pytest.raises(PipelineError, match="nowhere"):
+        run_watched(spark, lambda: spark.read.parquet("/nowhere").count(), lambda share: None)
