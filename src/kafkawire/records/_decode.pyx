@@ -10,47 +10,12 @@ from libc.stdint cimport INT64_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from kafkawire.records._record cimport *
+
 from pyarrow import RecordBatch
 
 from kafkawire.records.decode import WIDTHS
 from kafkawire.records.errors import corrupt
-
-
-cdef extern from "_record.h" nogil:
-    enum:
-        KW_COUNT, KW_TRAILING, KW_NULL_WRAPPER, KW_MEMORY, KW_SMALLEST_RECORD
-
-    ctypedef struct kw_fault:
-        int64_t position, where, found, expected
-        int code
-
-    ctypedef struct kw_record:
-        int64_t offset, timestamp
-        const uint8_t *key
-        const uint8_t *value
-        const uint8_t *headers
-        int32_t key_size, value_size, header_count
-        uint8_t magic, attributes
-
-    ctypedef struct kw_cursor:
-        const uint8_t *start
-        const uint8_t *at
-        const uint8_t *end
-        int64_t base_offset, base_timestamp, append_timestamp, shift
-        int append, inside, verify
-        kw_fault fault
-
-    void kw_crc_init()
-    int16_t kw_load16(const uint8_t *p)
-    int32_t kw_load32(const uint8_t *p)
-    int64_t kw_load64(const uint8_t *p)
-    int64_t kw_add64(int64_t a, int64_t b)
-    int kw_fail(kw_fault *fault, int code, int64_t where, int64_t found, int64_t expected)
-    int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault)
-    bint kw_crc_holds(const uint8_t *batch, int64_t size, int64_t position, kw_fault *fault)
-    int kw_read_record(kw_cursor *c, kw_record *r)
-    int kw_read_message(kw_cursor *c, kw_record *r)
-    int64_t kw_open_wrapper(kw_cursor *c, int wrapper_magic, int64_t wrapper_offset)
 
 
 cdef extern from "_sink.h" nogil:
@@ -243,9 +208,9 @@ cdef Step advance(Reader *reader) noexcept nogil:
         if size <= 0:
             return FINISHED if size == 0 else FAILED
         b = reader.data + reader.position
+        if reader.verify and not kw_crc_holds(b, size, reader.position, &reader.fault):
+            return FAILED
         if is_wanted(reader, b):
-            if reader.verify and not kw_crc_holds(b, size, reader.position, &reader.fault):
-                return FAILED
             first = reader.sink.rows
             if b[16] == 2:
                 if kw_load32(b + 57) != 0:

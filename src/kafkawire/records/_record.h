@@ -28,10 +28,8 @@ typedef struct {
 typedef struct {
     const uint8_t *start, *at, *end;
     int64_t base_offset, base_timestamp, append_timestamp, shift;
-    int64_t left;       /* records still to come; for messages, not used */
-    int magic;          /* 2, or 0 and 1 for messages */
-    int append;         /* every record has append_timestamp */
-    int inside;         /* messages of a wrapper: their CRC is not covered by the batch check */
+    int append; /* every record has append_timestamp */
+    int inside; /* messages of a wrapper: the check of the batch has not looked at their CRCs */
     int verify;
     kw_fault fault;
 } kw_cursor;

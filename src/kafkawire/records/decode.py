@@ -3,8 +3,8 @@ compiled.
 
 Rules:
 - Only the columns of the schema are built. Header fields are repeated over the rows of their batch.
-- A batch is looked at only if it has rows to give, or may hold the marker that ends an aborted transaction; only such a
-  batch has its CRC checked.
+- The CRC is checked before a batch is left out: a damaged header must not hide records. Unpacked is only a batch
+  that has rows to give, or may hold the marker that ends an aborted transaction.
 - An aborted transaction runs from its first offset to the abort marker of its producer (KIP-98): transactional
   batches of that producer in between are left out.
 - A header key that is not UTF-8 has its bad bytes replaced, as Kafka's own reader does it.
@@ -61,11 +61,9 @@ def decode(
     """The records of a buffer of batches as the columns of a schema."""
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     transactions = _Transactions(aborted)
-    for batch in BatchReader(buffer, verify=False):
+    for batch in BatchReader(buffer, verify):
         if not _is_wanted(batch, transactions, include_control, start, end):
             continue
-        if verify:
-            batch.verify()
         kept = [
             record
             for record in _records(batch, transactions, verify, unpack)

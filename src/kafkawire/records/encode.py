@@ -13,13 +13,13 @@ import struct
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import pyarrow as pa
+
 from kafkawire.records.errors import InvalidRecordError
 from kafkawire.records.form import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import pyarrow as pa
 
     from kafkawire.records.kernel import Buffer
 
@@ -99,6 +99,8 @@ class Appender:
         offset: int | None = None,
     ) -> bool:
         """Add a record; False, and nothing added, if the batch has records and would pass its size limit."""
+        if not -(2**63) <= timestamp < 2**63:
+            raise OverflowError(f"timestamp {timestamp} is not an int64")
         if offset is None:
             offset = self.next_offset
         if not self.next_offset <= offset <= min(self.base_offset + _INT32_MAX, 2**63 - 2):
@@ -183,7 +185,7 @@ def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Rows with their timestamps as milliseconds."""
     if "timestamp" in batch.schema.names:
         at = batch.schema.get_field_index("timestamp")
-        batch = batch.set_column(at, "timestamp", batch.column(at).view("int64"))
+        batch = batch.set_column(at, "timestamp", batch.column(at).view(pa.int64()))
     rows: list[dict[str, Any]] = batch.to_pylist()
     return rows
 

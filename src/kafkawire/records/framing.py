@@ -142,6 +142,6 @@ def zstd_extent(data: Buffer) -> tuple[int, int]:
             position += 4 if flags & 4 else 0
     except IndexError:
         position = end + 1
-    if position > end:
+    if position > end or not frames:
         raise ValueError("the data ends inside a zstd frame")
     return frames, most

@@ -1,0 +1,174 @@
+"""Codecs: every framing that is met in the wild, and bounds while unpacking."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import sys
+import zlib
+
+import cramjam
+import lz4.frame
+import pytest
+import zstandard
+
+from kafkawire.records import (
+    Codec,
+    CorruptRecordError,
+    DecompressedSizeError,
+    InvalidRecordError,
+    MissingCodecError,
+    compress,
+    decompress,
+)
+from kafkawire.records.framing import zstd_extent
+
+PACKED = [codec for codec in Codec if codec is not Codec.NONE]
+TEXT = b"".join(b'{"id": %d, "name": "user %d"}' % (index, index % 7) for index in range(9000))
+XERIAL = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+
+
+def xerial_block(data: bytes) -> bytes:
+    block = bytes(cramjam.snappy.compress_raw(data))
+    return struct.pack(">i", len(block)) + block
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("data", [b"", b"a", TEXT], ids=["empty", "byte", "long"])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_what_is_packed_unpacks_to_the_same(codec: Codec, data: bytes, magic: int) -> None:
+    if codec is Codec.ZSTD and magic < 2:
+        pytest.skip("zstd needs magic 2")
+    packed = compress(codec, memoryview(data), magic=magic)
+    assert bytes(decompress(codec, memoryview(packed), magic=magic, limit=len(data))) == data
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_levels_are_followed(codec: Codec) -> None:
+    sizes = [len(compress(codec, TEXT, level=level)) for level in (1, 9)]
+    assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize(("name", "codec"), [("gzip", Codec.GZIP), (3, Codec.LZ4), (Codec.ZSTD, Codec.ZSTD)])
+def test_codecs_have_names_and_numbers(name: str | int, codec: Codec) -> None:
+    assert Codec.of(name) is codec
+
+
+@pytest.mark.parametrize("name", ["brotli", 5, -1])
+def test_unknown_codec_names_the_known(name: str | int) -> None:
+    with pytest.raises(InvalidRecordError, match="none, gzip, snappy, lz4, zstd"):
+        Codec.of(name)
+    with pytest.raises(CorruptRecordError):
+        decompress(name, b"")
+
+
+def test_gzip_may_have_several_members() -> None:
+    assert decompress("gzip", gzip.compress(TEXT) + gzip.compress(b"more")) == TEXT + b"more"
+
+
+def test_snappy_is_written_in_xerial_blocks_of_32_kib() -> None:
+    packed = compress("snappy", TEXT)
+    first = cramjam.snappy.decompress_raw(packed[20 : 20 + struct.unpack(">i", packed[16:20])[0]])
+    assert packed[:16] == XERIAL
+    assert bytes(first) == TEXT[: 32 * 1024]
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        bytes(cramjam.snappy.compress_raw(b"onetwo")),
+        XERIAL + xerial_block(b"onetwo"),
+        XERIAL + xerial_block(b"one") + xerial_block(b"two"),
+        XERIAL + xerial_block(b"one") + XERIAL + xerial_block(b"two"),
+        XERIAL + xerial_block(b"one") + xerial_block(b"two") + XERIAL,
+    ],
+    ids=["raw", "framed", "blocks", "header repeated", "header at the end"],
+)
+def test_snappy_is_read_framed_and_raw(packed: bytes) -> None:
+    assert bytes(decompress("snappy", packed)) == b"onetwo"
+
+
+@pytest.mark.parametrize("tail", [b"\x00\x00", b"\x00\x00\x00\x7fabc", b"\xff\xff\xff\xffabc", XERIAL[:9]])
+def test_snappy_blocks_that_are_cut_are_refused(tail: bytes) -> None:
+    with pytest.raises(CorruptRecordError, match="snappy"):
+        decompress("snappy", XERIAL + xerial_block(b"one") + tail)
+
+
+def test_lz4_is_written_as_kafka_writes_it() -> None:
+    assert bytes(compress("lz4", b"x"))[:7].hex() == "04224d18604082"
+    assert bytes(compress("lz4", b"x", magic=0))[:7].hex() == "04224d1860401a"
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_lz4_header_checksum_is_verified_except_in_magic_0(magic: int) -> None:
+    wrong = bytes(compress("lz4", TEXT, magic=0))
+    assert bytes(decompress("lz4", wrong, magic=0)) == TEXT
+    assert bytes(decompress("lz4", compress("lz4", TEXT), magic=0)) == TEXT
+    with pytest.raises(CorruptRecordError, match="lz4"):
+        decompress("lz4", wrong, magic=magic)
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("size", [True, False])
+@pytest.mark.parametrize("checksums", [True, False])
+def test_lz4_frames_with_sizes_and_checksums_are_read(magic: int, size: bool, checksums: bool) -> None:
+    packed = lz4.frame.compress(TEXT, store_size=size, content_checksum=checksums, block_checksum=checksums)
+    assert bytes(decompress("lz4", packed, magic=magic)) == TEXT
+
+
+def test_zstd_frames_without_a_size_and_several_frames_are_read() -> None:
+    plain = zstandard.ZstdCompressor(level=3, write_content_size=False)
+    skippable = struct.pack("<II", 0x184D2A50, 3) + b"abc"
+    assert zstd_extent(plain.compress(TEXT))[0] == 1
+    for packed, expected in (
+        (plain.compress(TEXT), TEXT),
+        (plain.compress(bytes(10_000_000)), bytes(10_000_000)),
+        (plain.compress(b"one") + zstandard.compress(b"two", 3), b"onetwo"),
+        (skippable + plain.compress(b"one") + skippable, b"one"),
+    ):
+        assert bytes(decompress("zstd", packed)) == expected
+
+
+def test_zstd_does_not_exist_before_magic_2() -> None:
+    with pytest.raises(InvalidRecordError, match="zstd needs magic 2"):
+        compress("zstd", b"", magic=1)
+    with pytest.raises(CorruptRecordError, match="magic 1"):
+        decompress("zstd", zstandard.compress(b"", 3), magic=1)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_cut_data_is_refused_at_every_byte(codec: Codec) -> None:
+    packed = bytes(compress(codec, TEXT[:2000]))
+    for size in range(len(packed)):
+        if codec is Codec.SNAPPY and size == 16:
+            continue  # no blocks at all is a valid framing of nothing
+        with pytest.raises(CorruptRecordError):
+            decompress(codec, packed[:size], position=9)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_limit_is_exact(codec: Codec) -> None:
+    packed = compress(codec, TEXT)
+    assert len(decompress(codec, packed, limit=len(TEXT))) == len(TEXT)
+    with pytest.raises(DecompressedSizeError) as caught:
+        decompress(codec, packed, limit=len(TEXT) - 1, position=9)
+    assert caught.value.position == 9
+
+
+@pytest.mark.parametrize(
+    ("codec", "module"),
+    [(Codec.SNAPPY, "cramjam"), (Codec.LZ4, "lz4.frame"), (Codec.ZSTD, "zstandard")],
+)
+def test_missing_library_names_the_extra(codec: Codec, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = compress(codec, b"x")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingCodecError, match=r"pip install 'kafkawire\[codecs\]'"):
+        compress(codec, b"x")
+    with pytest.raises(MissingCodecError, match=r"pip install 'kafkawire\[codecs\]'"):
+        decompress(codec, packed)
+
+
+def test_gzip_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
+    packed = compress("gzip", TEXT)
+    assert zlib.decompress(packed, 31) == decompress("gzip", packed) == TEXT
