@@ -1,0 +1,269 @@
+"""One connection to one broker: requests out, answers matched, and a clean end for everything that waits.
+
+Rules:
+- Answers come in the order of the requests; each must carry the correlation id that is due, or the connection ends.
+- At most `max_in_flight_requests_per_connection` requests wait for answers; the next ones wait in turn.
+- A request that is not answered in time ends the connection: whatever comes later cannot be told from an answer that
+  is still wanted, and the broker serves one request at a time anyway.
+- When a connection ends, everything that waits on it fails with the reason, at once.
+- A throttled answer keeps us quiet for as long as the broker asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError
+from kafkawire.client.greeting import greet
+from kafkawire.client.inbox import Inbox
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import Message, api
+from kafkawire.wire import Negotiated, decode_response, encode_request_parts
+
+if TYPE_CHECKING:
+    from kafkawire.client.options import ClientOptions
+    from kafkawire.messages import Api
+
+_Answer = TypeVar("_Answer", bound=Message)
+_MAX_CORRELATION = 2**31 - 1
+
+
+class _Pending:
+    __slots__ = ("answer", "api", "correlation_id", "timer", "version")
+
+    def __init__(
+        self,
+        which: Api,
+        version: int,
+        correlation_id: int,
+        answer: asyncio.Future[Message],
+        timer: asyncio.TimerHandle,
+    ) -> None:
+        self.api = which
+        self.version = version
+        self.correlation_id = correlation_id
+        self.answer = answer
+        self.timer = timer
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection that has been greeted; make one with `Connection.open`."""
+
+    def __init__(self, host: str, port: int, options: ClientOptions) -> None:
+        self.place = f"{host}:{port}"
+        self.negotiated = Negotiated({})
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._inbox = Inbox(options.receive_message_max_bytes)
+        self._pending: deque[_Pending] = deque()
+        self._turns: deque[asyncio.Future[None]] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._writable = True
+        self._quiet_until = 0.0
+        self._correlation_id = 0
+        self._reason: Exception | None = None
+
+    @classmethod
+    async def open(cls, host: str, port: int, options: ClientOptions) -> Connection:
+        """Connect, agree on versions, authenticate."""
+        loop = asyncio.get_running_loop()
+        connection = cls(host, port, options)
+        tls = options.tls()
+        try:
+            async with asyncio.timeout(options.connect_timeout_ms / 1000):
+                await loop.create_connection(lambda: connection, host, port, ssl=tls)
+                await connection._greet()
+        except TimeoutError:
+            connection.close()
+            raise RequestTimeoutError(
+                f"{connection.place}: no connection within {options.connect_timeout_ms} ms"
+            ) from None
+        except ssl.SSLCertVerificationError as error:
+            raise AuthenticationFailedError(f"{connection.place}: {error.verify_message}") from error
+        except OSError as error:
+            connection.close()
+            if isinstance(error, KafkaWireError):
+                raise
+            raise ConnectionLostError(f"{connection.place}: {error.strerror or error}") from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and self._reason is None
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for their answers."""
+        return len(self._pending)
+
+    async def request(
+        self, message: Message, answer: type[_Answer], *, version: int | None = None, timeout: float | None = None
+    ) -> _Answer:
+        """Send a request and wait for its answer; the version is the highest that both sides have, unless given."""
+        seconds = self._options.request_timeout_ms / 1000 if timeout is None else timeout
+        if self._turns or not self._may_send():
+            await self._wait_for_turn(message, seconds)
+        response = await self._send(message, version, seconds)
+        assert isinstance(response, answer)
+        return response
+
+    async def notify(self, message: Message, *, version: int | None = None) -> None:
+        """Send a request that is never answered (Produce with acks=0)."""
+        if self._turns or not self._may_send():
+            await self._wait_for_turn(message, self._options.request_timeout_ms / 1000)
+        self._write(message, version)
+
+    def close(self, reason: Exception | None = None) -> None:
+        """End the connection; what waits on it fails with the reason."""
+        self._end(reason or ConnectionLostError(f"{self.place}: the connection was closed"))
+
+    async def _greet(self) -> None:
+        words = greet(self._options)
+        message, version = next(words)
+        seconds = self._options.request_timeout_ms / 1000
+        while True:
+            try:
+                answer = await self._send(message, version, seconds)
+            except ConnectionLostError as error:
+                hint = "" if self._options.tls() else "; does this listener want TLS?"
+                name = type(message).__name__.removesuffix("Request")
+                raise ConnectionLostError(f"{error} before it answered {name}{hint}") from error
+            try:
+                message, version = words.send(answer)
+            except StopIteration as done:
+                self.negotiated = done.value
+                return
+
+    def _may_send(self) -> bool:
+        if self._reason is not None:
+            raise self._reason
+        return (
+            self._writable
+            and len(self._pending) < self._options.max_in_flight_requests_per_connection
+            and self._loop.time() >= self._quiet_until
+        )
+
+    async def _wait_for_turn(self, message: Message, seconds: float) -> None:
+        turn = self._loop.create_future()
+        self._turns.append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn
+        except TimeoutError:
+            name = type(message).__name__.removesuffix("Request")
+            raise RequestTimeoutError(f"{self.place}: {name} could not be sent within {seconds:g} s") from None
+        finally:
+            if not turn.done() or turn.cancelled():
+                self._turns.remove(turn)
+                self._next_turn()
+
+    def _next_turn(self) -> None:
+        if self._reason is not None:
+            while self._turns:
+                turn = self._turns.popleft()
+                if not turn.done():
+                    turn.set_exception(self._reason)
+            return
+        if self._turns and self._may_send():
+            turn = self._turns.popleft()
+            if not turn.done():
+                turn.set_result(None)
+
+    def _send(self, message: Message, version: int | None, seconds: float) -> asyncio.Future[Message]:
+        which, chosen = self._write(message, version)
+        answer: asyncio.Future[Message] = self._loop.create_future()
+        pending = _Pending(which, chosen, self._correlation_id, answer, self._loop.call_later(seconds, self._expire))
+        self._pending.append(pending)
+        self._next_turn()
+        return answer
+
+    def _write(self, message: Message, version: int | None) -> tuple[Api, int]:
+        if self._reason is not None:
+            raise self._reason
+        assert self._transport is not None
+        key = type(message).__schema__.key
+        assert key is not None
+        chosen = self.negotiated.version(key) if version is None else version
+        correlation_id = self._correlation_id + 1 if self._correlation_id < _MAX_CORRELATION else 0
+        parts = encode_request_parts(
+            message, version=chosen, correlation_id=correlation_id, client_id=self._options.client_id
+        )
+        self._correlation_id = correlation_id
+        self._transport.writelines(parts)
+        return api(key), chosen
+
+    def _expire(self) -> None:
+        overdue = self._pending[0]
+        error = RequestTimeoutError(f"{self.place}: no answer to {overdue.api.name} v{overdue.version} in time")
+        self._end(error)
+
+    def _end(self, reason: Exception) -> None:
+        if self._reason is not None:
+            return
+        self._reason = reason
+        if self._transport is not None:
+            self._transport.abort()
+        while self._pending:
+            pending = self._pending.popleft()
+            pending.timer.cancel()
+            if not pending.answer.done():
+                pending.answer.set_exception(reason)
+                pending.answer.exception()  # whoever cancelled its wait will not look
+        self._next_turn()
+
+    def _take(self, frame: bytes | memoryview) -> None:
+        if not self._pending:
+            raise ConnectionLostError(f"{self.place}: an answer that nobody asked for ({len(frame)} bytes)")
+        due = self._pending[0]
+        _, message = decode_response(frame, api_key=due.api.key, version=due.version, correlation_id=due.correlation_id)
+        self._pending.popleft()
+        due.timer.cancel()
+        throttled: int = getattr(message, "throttle_time_ms", 0)
+        if throttled > 0:
+            self._quiet_until = self._loop.time() + throttled / 1000
+            self._loop.call_later(throttled / 1000, self._next_turn)
+        if not due.answer.done():
+            due.answer.set_result(message)
+        if self._turns:
+            self._next_turn()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        wire = transport.get_extra_info("socket")
+        if wire is not None and wire.family in (socket.AF_INET, socket.AF_INET6):
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.set_write_buffer_limits(high=1024 * 1024)
+        if self._reason is not None:
+            transport.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._inbox.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            for frame in self._inbox.received(nbytes):
+                self._take(frame)
+        except KafkaWireError as error:
+            self._end(ConnectionLostError(f"{self.place}: {error}"))
+
+    def eof_received(self) -> None:
+        self._end(ConnectionLostError(f"{self.place}: the broker closed the connection"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        why = f": {error}" if error else ""
+        self._end(ConnectionLostError(f"{self.place}: the connection was lost{why}"))
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._next_turn()

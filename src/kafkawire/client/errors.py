@@ -1,0 +1,71 @@
+"""What can go wrong on our side of the connection; what a broker answers is a `KafkaError` (kafkawire.messages.errors).
+
+Rules:
+- Everything here roots in ClientError, and says whether the same call may succeed later (`retriable`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.errors import KafkaError
+
+
+class ClientError(KafkaWireError):
+    """Anything the client gives up on."""
+
+    retriable: ClassVar[bool] = False
+
+
+class OptionError(ClientError):
+    """An option that does not exist or does not take this value."""
+
+
+class ConnectionLostError(ClientError, ConnectionError):
+    """No connection could be made, or the one there was is gone."""
+
+    retriable = True
+
+
+class RequestTimeoutError(ClientError, TimeoutError):
+    """An answer, or whatever the call waits for, did not come in time."""
+
+    retriable = True
+
+
+class AuthenticationFailedError(ClientError):
+    """The broker does not let us in, or cannot prove that it is the broker."""
+
+
+class ClosedError(ClientError):
+    """A client that was not started, or is closed."""
+
+
+class NoOffsetError(ClientError):
+    """A partition without a position: nothing is committed, and `auto_offset_reset` is none."""
+
+
+class UnknownPartitionError(ClientError):
+    """A partition that its topic does not have, or that is not assigned."""
+
+
+class BufferFullError(RequestTimeoutError):
+    """The producer's buffer stayed full for `max_block_ms`."""
+
+    retriable = False
+
+
+class RecordTooLargeError(ClientError):
+    """A record larger than a request may be."""
+
+
+class GroupError(ClientError):
+    """A group that cannot be joined, or an assignment that cannot be read."""
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the same call may succeed later."""
+    if isinstance(error, (ClientError, KafkaError)):
+        return error.retriable
+    return False

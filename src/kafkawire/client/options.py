@@ -1,0 +1,246 @@
+"""The options of every client: one table, two spellings.
+
+Rules:
+- A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name;
+  `also` holds the other names that people know from librdkafka, aiokafka and Java.
+- An option that does not exist is refused with the nearest that does, and so is one given twice.
+- Text is taken for any type, so that property files and command lines need no parsing of their own.
+- An option that stands here is honoured; what we do not do has no option.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from types import NoneType
+from typing import Any, Final, Literal, TypeVar, get_args, get_type_hints
+
+from kafkawire.client.errors import OptionError
+from kafkawire.records import Codec
+
+_TRUE: Final = ("true", "1", "yes", "on")
+_FALSE: Final = ("false", "0", "no", "off")
+_ALSO: Final = "also"
+Serializer = Callable[[Any], bytes | None]
+Deserializer = Callable[[bytes], Any]
+
+
+def _named(default: Any, *also: str, secret: bool = False) -> Any:
+    return field(default=default, metadata={_ALSO: also}, repr=not secret)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientOptions:
+    """What every client has: where the cluster is, how to get in, how long to wait."""
+
+    bootstrap_servers: str | Sequence[str] = _named("localhost:9092", "brokers", "bootstrap.server")
+    client_id: str = "kafkawire"
+    request_timeout_ms: int = _named(40_000, "socket.timeout.ms")
+    connect_timeout_ms: int = _named(10_000, "socket.connection.setup.timeout.ms")
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    default_api_timeout_ms: int = 60_000
+    metadata_max_age_ms: int = _named(300_000, "topic.metadata.refresh.interval.ms")
+    max_in_flight_requests_per_connection: int = _named(5, "max.in.flight")
+    receive_message_max_bytes: int = 104_857_600
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    ssl_context: ssl.SSLContext | None = None
+    ssl_cafile: str | None = _named(None, "ssl.ca.location")
+    ssl_certfile: str | None = _named(None, "ssl.certificate.location")
+    ssl_keyfile: str | None = _named(None, "ssl.key.location")
+    ssl_password: str | None = _named(None, "ssl.key.password", secret=True)
+    ssl_check_hostname: bool = True
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = _named("PLAIN", "sasl.mechanisms")
+    sasl_plain_username: str | None = _named(None, "sasl.username", "sasl_username")
+    sasl_plain_password: str | None = _named(None, "sasl.password", "sasl_password", secret=True)
+
+    @property
+    def servers(self) -> list[tuple[str, int]]:
+        """The bootstrap servers as addresses."""
+        listed = self.bootstrap_servers
+        names = listed.split(",") if isinstance(listed, str) else listed
+        return [parse_address(name) for name in names if name.strip()]
+
+    def tls(self) -> ssl.SSLContext | None:
+        """The context to talk TLS with, or None for plain text."""
+        if not self.security_protocol.endswith("SSL"):
+            return None
+        if self.ssl_context is not None:
+            return self.ssl_context
+        context = ssl.create_default_context(cafile=self.ssl_cafile)
+        context.check_hostname = self.ssl_check_hostname
+        if self.ssl_certfile:
+            context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile, self.ssl_password)
+        return context
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProducerOptions(ClientOptions):
+    """What a producer has besides."""
+
+    acks: Literal["all", "0", "1"] = _named("all", "request.required.acks")
+    enable_idempotence: bool | None = None
+    compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _named("none", "compression.codec")
+    compression_level: int | None = None
+    linger_ms: float = _named(0, "queue.buffering.max.ms")
+    max_batch_size: int = _named(16_384, "batch.size", "batch_size")
+    max_request_size: int = _named(1_048_576, "message.max.bytes")
+    buffer_memory: int = 33_554_432
+    max_block_ms: int = 60_000
+    delivery_timeout_ms: int = _named(120_000, "message.timeout.ms")
+    key_serializer: Serializer | None = None
+    value_serializer: Serializer | None = None
+    partitioner: Callable[[bytes | None, Sequence[int], Sequence[int]], int] | None = None
+
+    @property
+    def required_acks(self) -> int:
+        return -1 if self.acks == "all" else int(self.acks)
+
+    @property
+    def is_idempotent(self) -> bool:
+        """On unless fewer acknowledgements are asked for; asking for both is refused."""
+        if self.enable_idempotence and self.acks != "all":
+            raise OptionError(f"enable_idempotence needs acks=all, found acks={self.acks}")
+        return self.acks == "all" if self.enable_idempotence is None else self.enable_idempotence
+
+    @property
+    def codec(self) -> Codec:
+        return Codec.of(self.compression_type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumerOptions(ClientOptions):
+    """What a consumer has besides."""
+
+    group_id: str | None = None
+    group_instance_id: str | None = None
+    client_rack: str = ""
+    auto_offset_reset: Literal["latest", "earliest", "none"] = "latest"
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    partition_assignment_strategy: str | Sequence[str] = "range,cooperative-sticky"
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    max_poll_records: int | None = None
+    fetch_max_wait_ms: int = _named(500, "fetch.wait.max.ms")
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = _named(1_048_576, "fetch.message.max.bytes")
+    check_crcs: bool = True
+    exclude_internal_topics: bool = True
+    key_deserializer: Deserializer | None = None
+    value_deserializer: Deserializer | None = None
+
+    @property
+    def isolation(self) -> int:
+        return 1 if self.isolation_level == "read_committed" else 0
+
+
+AdminOptions = ClientOptions
+_ROLES: Final = {"producer": ProducerOptions, "consumer": ConsumerOptions}
+_Options = TypeVar("_Options", bound=ClientOptions)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """A host and port; a listener's scheme may stand before them.
+
+    >>> parse_address("kafka-1:9093"), parse_address("[::1]:9092"), parse_address("PLAINTEXT://k"), parse_address("::1")
+    (('kafka-1', 9093), ('::1', 9092), ('k', 9092), ('::1', 9092))
+    """
+    rest = text.strip().rpartition("://")[2]
+    host, colon, port = rest.rpartition(":")
+    if not colon or rest.endswith("]") or (":" in host and not host.endswith("]")):
+        host, port = rest, "9092"
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise OptionError(f"bootstrap server {text!r}: expected host:port")
+    return host, int(port)
+
+
+def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> _Options:
+    """The options of a client from a dict of names in either spelling, and from keywords.
+
+    >>> read_options(ProducerOptions, {"bootstrap.servers": "k:1", "linger.ms": "5"}, {"acks": 1}).linger_ms
+    5.0
+    """
+    known, types = _names(kind), get_type_hints(kind)
+    values: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for source in (config or {}, keywords):
+        for name, value in source.items():
+            option = known.get(name)
+            if option is None:
+                raise OptionError(_unknown(kind, name))
+            if option in values:
+                raise OptionError(f"option {option} is given twice, as {given[option]!r} and as {name!r}")
+            values[option] = _coerce(name, value, types[option])
+            given[option] = name
+    return kind(**values)
+
+
+def _names(kind: type[ClientOptions]) -> dict[str, str]:
+    names = {}
+    for each in fields(kind):
+        for name in (each.name, each.name.replace("_", "."), *each.metadata.get(_ALSO, ())):
+            names[name] = each.name
+    return names
+
+
+def _unknown(kind: type[ClientOptions], name: str) -> str:
+    for role, other in _ROLES.items():
+        if other is not kind and name in _names(other) and name not in _names(ClientOptions):
+            return f"option {name!r} is one of the {role}, not of {_words(kind)}"
+    close = get_close_matches(name, _names(kind), n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"no option {name!r} for {_words(kind)}{hint}"
+
+
+def _words(kind: type[ClientOptions]) -> str:
+    return next((f"the {role}" for role, other in _ROLES.items() if other is kind), "a client")
+
+
+def _coerce(name: str, value: Any, wanted: Any) -> Any:
+    choices = [each for each in get_args(wanted) if isinstance(each, str)]
+    if choices:
+        return _choice(name, value, choices)
+    kinds = get_args(wanted) or (wanted,)
+    if value is None and NoneType in kinds:
+        return None
+    try:
+        if bool in kinds:
+            return _boolean(value)
+        if int in kinds and not isinstance(value, bool):
+            return int(value)
+        if float in kinds and not isinstance(value, bool):
+            return float(value)
+    except (TypeError, ValueError):
+        expected = "true or false" if bool in kinds else "a number"
+        raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
+    plain = [each for each in kinds if isinstance(each, type)]
+    if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):
+        expected = " or ".join(each.__name__ for each in plain if each is not NoneType)
+        raise OptionError(f"option {name}: expected {expected}, found {value!r}")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    text = str(value).lower()
+    if text not in _TRUE + _FALSE:
+        raise ValueError(text)
+    return text in _TRUE
+
+
+def _choice(name: str, value: Any, choices: list[str]) -> str:
+    text = "none" if value is None else str(value)
+    if text == "-1" and "all" in choices:
+        text = "all"
+    found = {each.lower(): each for each in choices}.get(text.lower())
+    if found is None:
+        raise OptionError(f"option {name}: expected one of {', '.join(choices)}, found {value!r}")
+    return found
