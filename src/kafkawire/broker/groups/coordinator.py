@@ -127,6 +127,12 @@ class GroupCoordinator:
             if group.state is State.EMPTY and not group.offsets and not group.pending:
                 self._bury(group, now)
 
+    def unload(self) -> None:
+        """Forget every group, because their log is gone; members have to find their coordinator again."""
+        for group in self:
+            self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
+        self._groups.clear()
+
     def next_deadline(self) -> int | None:
         """When `tick` must be called, unless something happens before."""
         return self._deadlines.next()

@@ -48,6 +48,10 @@ class OffsetsLog:
         last = self._last.get(index)
         return None if last is None else self._node.settled(CONSUMER_OFFSETS, index, last)
 
+    def forget(self) -> None:
+        """The topic is gone, and with it everything that was to be settled."""
+        self._last.clear()
+
     def load(self) -> list[Group]:
         """Every group that the topic tells of."""
         topic = self._node.topics.find(CONSUMER_OFFSETS)

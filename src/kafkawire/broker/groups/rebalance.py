@@ -129,6 +129,16 @@ class Rebalances:
         else:
             self.end_if_everyone_joined(group, now)
 
+    def dismiss(self, group: Group, error: ErrorCode) -> None:
+        """Send everyone away who waits for an answer, and forget the group's deadlines."""
+        for member in group.members.values():
+            self._answer(member, error)
+            self._deadlines.cancel(Due(group.group_id, Kind.SESSION, member.member_id))
+        for member_id in group.pending:
+            self._deadlines.cancel(Due(group.group_id, Kind.PENDING, member_id))
+        for kind in (Kind.REBALANCE, Kind.SYNC):
+            self._deadlines.cancel(Due(group.group_id, kind))
+
     def replace(self, group: Group, member: Member, member_id: str, now: int) -> None:
         """Let the process behind a static member be another; who still waits under the old id is fenced."""
         self._answer(member, ErrorCode.FENCED_INSTANCE_ID)

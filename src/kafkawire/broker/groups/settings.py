@@ -9,6 +9,12 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from kafkawire.broker.configs import BrokerConfig
+
+_MINUTE: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +28,16 @@ class GroupSettings:
     metadata_max_bytes: int = 4_096
     retention_ms: int = 7 * 86_400_000
     retention_check_ms: int = 600_000
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> Self:
+        """What a broker is set to."""
+        return cls(
+            initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
+            min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
+            max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
+            max_size=config.integer("group.max.size"),
+            metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
+            retention_ms=config.integer("offsets.retention.minutes") * _MINUTE,
+            retention_check_ms=config.integer("offsets.retention.check.interval.ms"),
+        )

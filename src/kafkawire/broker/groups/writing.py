@@ -77,6 +77,13 @@ class GroupWriter:
         try:
             self._entries.append(group_id, entries, now)
         except (KafkaWireError, OSError) as error:
-            code = ErrorCode(code_for(error))
-            told = too_large if code in _TOO_LARGE else _COORDINATOR_ERRORS.get(code, code)
-            raise error_for(told, f"group {group_id!r}: {error}") from error
+            raise coordinator_error(group_id, error, too_large) from error
+
+
+def coordinator_error(
+    group_id: str, error: Exception, too_large: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
+) -> KafkaError:
+    """What clients are told of an error of the log."""
+    code = ErrorCode(code_for(error))
+    told = too_large if code in _TOO_LARGE else _COORDINATOR_ERRORS.get(code, code)
+    return error_for(told, f"group {group_id!r}: {error}")

@@ -1,0 +1,73 @@
+"""DescribeGroups: v0-6. Groups and their members.
+
+Rules:
+- A group that is not there is Dead; from v6 on that is GROUP_ID_NOT_FOUND, with words.
+- What members said of themselves and the protocol's name are told of stable groups only; while a group rebalances they
+  are about to change.
+- v3+: authorized operations, where they are asked for: all of them, there is no authorizer. v4+: group.instance.id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker import operations
+from kafkawire.broker.groups.states import State
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import DescribeGroupsResponse
+from kafkawire.messages.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import DescribeGroupsRequest
+
+
+def refuse(request: DescribeGroupsRequest, error: ErrorAnswer, context: RequestContext) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[
+            DescribeGroupsResponse.DescribedGroup(group_id=each, error_code=error.code, error_message=error.message)
+            for each in request.groups
+        ]
+    )
+
+
+@serves("DescribeGroups", refuse=refuse)
+def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
+    allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
+    response = DescribeGroupsResponse()
+    for group_id in request.groups:
+        group = node.groups.find(group_id)
+        described = _missing(group_id, context.version) if group is None else _describe(group)
+        described.authorized_operations = allowed
+        response.groups.append(described)
+    return response
+
+
+def _missing(group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
+    described = DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
+    if version >= 6:
+        described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        described.error_message = f"Group {group_id} not found."
+    return described
+
+
+def _describe(group: Group) -> DescribeGroupsResponse.DescribedGroup:
+    settled = group.state is State.STABLE
+    return DescribeGroupsResponse.DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if settled else "",
+        members=[
+            DescribeGroupsResponse.DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata(group.protocol_name) if settled else b"",
+                member_assignment=member.assignment if settled else b"",
+            )
+            for member in group.members.values()
+        ],
+    )

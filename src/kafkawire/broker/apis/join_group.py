@@ -1,0 +1,64 @@
+"""JoinGroup: v0-9. A member asks to be let into its group; answered when the rebalance ends.
+
+Rules:
+- v0 has one timeout for both. v4+: a dynamic newcomer is told its id first, with MEMBER_ID_REQUIRED. v5+: static
+  members by group.instance.id. v9: a static leader that came back is told to skip the assignment.
+- Only the leader is told who the members are. The protocol's name is null on errors from v7 on, empty before.
+- The reason that v8+ may give is for people who read traces; it changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.groups.exchanges import Join, Protocol
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import JoinGroupRequest
+
+
+def refuse(request: JoinGroupRequest, error: ErrorAnswer, context: RequestContext) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=error.code, member_id=request.member_id, protocol_name=_protocol_name(None, context)
+    )
+
+
+@serves("JoinGroup", refuse=refuse)
+async def handle(node: Node, request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse:
+    version = context.version
+    join = Join(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        client_id=context.client_id or "",
+        client_host=f"/{context.address[0]}",
+        session_timeout=request.session_timeout_ms,
+        rebalance_timeout=request.session_timeout_ms if version == 0 else request.rebalance_timeout_ms,
+        protocol_type=request.protocol_type,
+        protocols=tuple(Protocol(each.name, bytes(each.metadata)) for each in request.protocols),
+        instance_id=request.group_instance_id,
+        needs_known_id=version >= 4,
+        can_skip_assignment=version >= 9,
+    )
+    result = await node.groups.join(join)
+    return JoinGroupResponse(
+        error_code=result.error,
+        generation_id=result.generation,
+        protocol_type=result.protocol_type,
+        protocol_name=_protocol_name(result.protocol_name, context),
+        leader=result.leader,
+        skip_assignment=result.skip_assignment,
+        member_id=result.member_id,
+        members=[
+            JoinGroupResponse.JoinGroupResponseMember(
+                member_id=each.member_id, group_instance_id=each.instance_id, metadata=each.metadata
+            )
+            for each in result.members
+        ],
+    )
+
+
+def _protocol_name(name: str | None, context: RequestContext) -> str | None:
+    return "" if name is None and context.version < 7 else name

@@ -1,0 +1,39 @@
+"""LeaveGroup: v0-5. Members leave, or an administrator removes them.
+
+Rules:
+- v0-2: one member, its error on top. v3+: many, each with an error of its own; on top only what concerns the group.
+- v3+: without a member id, the member that holds the group.instance.id is removed.
+- The reason that v5 may give is for people who read traces; it changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.groups.exchanges import Leaver
+from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.messages import LeaveGroupResponse
+from kafkawire.messages.errors import InvalidGroupIdError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import LeaveGroupRequest
+
+
+@serves("LeaveGroup")
+def handle(node: Node, request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+    if not request.group_id:
+        raise InvalidGroupIdError("the empty name is no group that members can leave")
+    if context.version < 3:
+        (error,) = node.groups.leave(request.group_id, [Leaver(request.member_id)])
+        return LeaveGroupResponse(error_code=error)
+    leavers = [Leaver(each.member_id, each.group_instance_id) for each in request.members]
+    errors = node.groups.leave(request.group_id, leavers)
+    return LeaveGroupResponse(
+        members=[
+            LeaveGroupResponse.MemberResponse(
+                member_id=leaver.member_id, group_instance_id=leaver.instance_id, error_code=error
+            )
+            for leaver, error in zip(leavers, errors, strict=True)
+        ]
+    )

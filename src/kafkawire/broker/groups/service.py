@@ -1,0 +1,215 @@
+"""The coordinator at work in a node: its timer, its log, and the requests that wait.
+
+Rules:
+- Groups are loaded before the first connection; from then on every change goes through here, so that answers leave and
+  the timer is set after each.
+- An answer that tells of something written leaves when the log says that it is settled. Until then nobody is told of
+  it, not even those who only ask.
+- One timer serves all groups; it may ring early, and never late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from kafkawire.broker.groups.coordinator import GroupCoordinator
+from kafkawire.broker.groups.exchanges import JoinResult, SyncResult
+from kafkawire.broker.groups.offsets_log import OffsetsLog
+from kafkawire.broker.groups.settings import GroupSettings
+from kafkawire.broker.groups.writing import coordinator_error
+from kafkawire.broker.service import Gauge
+from kafkawire.broker.topics import CONSUMER_OFFSETS
+from kafkawire.messages.errors import KafkaError
+
+if TYPE_CHECKING:
+    from asyncio import Future
+    from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+
+    from kafkawire.broker.clock import Timer
+    from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Reply, Sync
+    from kafkawire.broker.groups.group import Group, TopicPartition
+    from kafkawire.broker.groups.offsets import Commit, Errors
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
+    from kafkawire.messages.errors import ErrorCode
+
+R = TypeVar("R")
+_log: Final = logging.getLogger(__name__)
+
+
+class _Waiting(NamedTuple):
+    group_id: str
+    future: Future[JoinResult | SyncResult]
+
+
+class Groups:
+    """Every group of a node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._entries = OffsetsLog(node)
+        self._coordinator = GroupCoordinator(GroupSettings.of(node.config), self._entries)
+        self._timer: Timer | None = None
+        self._rings_at = 0
+        self._cleaning: Timer | None = None
+        self._settling: set[asyncio.Task[None]] = set()
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._coordinator)
+
+    def find(self, group_id: str) -> Group | None:
+        return self._coordinator.find(group_id)
+
+    def start(self) -> None:
+        self._coordinator.load(self._entries.load(), self._now)
+        self._settle()
+        self._clean_later()
+
+    def stop(self) -> None:
+        for timer in (self._timer, self._cleaning):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._cleaning = None
+
+    def topic_deleted(self, topic: Topic) -> None:
+        if topic.name == CONSUMER_OFFSETS:
+            self._entries.forget()
+            self._coordinator.unload()
+        else:
+            try:
+                self._coordinator.forget_topic(topic.name, self._now)
+            except KafkaError as error:
+                _log.error("offsets of the deleted topic %s are still kept: %s", topic.name, error)
+        self._settle()
+
+    def gauges(self) -> Iterator[Gauge]:
+        states = Counter(group.state.value for group in self)
+        for state, count in sorted(states.items()):
+            yield Gauge("kafkawire_groups", {"state": state}, count)
+        for group in self:
+            yield Gauge("kafkawire_group_members", {"group": group.group_id}, len(group.members))
+            for (topic, index), committed in group.offsets.items():
+                log = self._node.logs.partitions.get((topic, index))
+                if log is not None:
+                    labels = {"group": group.group_id, "topic": topic, "partition": str(index)}
+                    yield Gauge("kafkawire_group_lag", labels, max(0, log.high_watermark - committed.offset))
+
+    async def join(self, join: Join) -> JoinResult:
+        waiting = self._wait(join.group_id)
+        self._coordinator.join(join, waiting, self._now)
+        self._settle()
+        result = await waiting.future
+        assert isinstance(result, JoinResult)
+        return result
+
+    async def sync(self, sync: Sync) -> SyncResult:
+        waiting = self._wait(sync.group_id)
+        self._coordinator.sync(sync, waiting, self._now)
+        self._settle()
+        result = await waiting.future
+        assert isinstance(result, SyncResult)
+        return result
+
+    def heartbeat(self, group_id: str, key: MemberKey) -> ErrorCode:
+        error = self._coordinator.heartbeat(group_id, key, self._now)
+        self._settle()
+        return error
+
+    def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
+        """Let members go; the error of each."""
+        errors = self._coordinator.leave(group_id, leavers, self._now)
+        self._settle()
+        return errors
+
+    def commit(self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit]) -> Errors:
+        """Write offsets down; the error of each partition."""
+        errors = self._coordinator.commit(group_id, key, commits, self._now)
+        self._settle()
+        return errors
+
+    def delete_offsets(self, group_id: str, places: Iterable[TopicPartition]) -> Errors:
+        """Forget offsets; the error of each partition."""
+        return self._coordinator.delete_offsets(group_id, places, self._now)
+
+    def delete(self, group_id: str) -> ErrorCode:
+        """Forget a group without members."""
+        return self._coordinator.delete(group_id, self._now)
+
+    def when_settled(self, group_ids: Iterable[str], answer: R) -> R | Awaitable[R]:
+        """The answer, or where the disk has to be waited for first, what to await for it."""
+        pending = [(each, waits) for each in group_ids if (waits := self._entries.settled(each)) is not None]
+        return _after(pending, answer) if pending else answer
+
+    @property
+    def _now(self) -> int:
+        return self._node.clock.now()
+
+    def _wait(self, group_id: str) -> _Waiting:
+        return _Waiting(group_id, asyncio.get_running_loop().create_future())
+
+    def _settle(self) -> None:
+        """Send the answers that are ready, and set the timer."""
+        for reply in self._coordinator.take_replies():
+            waiting = reply.token
+            assert isinstance(waiting, _Waiting)
+            settled = self._entries.settled(waiting.group_id) if reply.settled else None
+            if settled is None:
+                _answer(waiting, reply)
+            else:
+                task = asyncio.get_running_loop().create_task(_answer_later(settled, waiting, reply))
+                self._settling.add(task)
+                task.add_done_callback(self._settling.discard)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        due = self._coordinator.next_deadline()
+        if due is None or (self._timer is not None and self._rings_at <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = due
+        self._timer = self._node.clock.call_later(max(0, due - self._now), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._coordinator.tick(self._now)
+        self._settle()
+
+    def _clean_later(self) -> None:
+        delay = max(1, self._coordinator.settings.retention_check_ms)
+        self._cleaning = self._node.clock.call_later(delay, self._clean)
+
+    def _clean(self) -> None:
+        try:
+            self._coordinator.expire(self._now)
+        except KafkaError as error:
+            _log.error("expired offsets are still kept: %s", error)
+        self._settle()
+        self._clean_later()
+
+
+def _answer(waiting: _Waiting, reply: Reply) -> None:
+    if not waiting.future.done():
+        waiting.future.set_result(reply.result)
+
+
+async def _answer_later(settled: Awaitable[None], waiting: _Waiting, reply: Reply) -> None:
+    try:
+        await settled
+    except KafkaError as error:
+        if not waiting.future.done():
+            waiting.future.set_exception(coordinator_error(waiting.group_id, error))
+    else:
+        _answer(waiting, reply)
+
+
+async def _after(pending: list[tuple[str, Awaitable[None]]], answer: R) -> R:
+    for group_id, settled in pending:
+        try:
+            await settled
+        except KafkaError as error:
+            raise coordinator_error(group_id, error) from error
+    return answer
