@@ -186,7 +186,7 @@ class TestFailingSync:
     ) -> None:
         log = open_on(disk, flush_on_ack=True, segment_bytes=250)
         disk.arm(Fault(kind, after=after, keep=7))
-        acknowledged = []
+        acknowledged: list[bytes] = []
         for number in range(12):
             value = b"value %02d" % number
             try:

@@ -51,6 +51,7 @@ def compact(log: Partition, *, force: bool = False) -> bool:
     dirty = [segment for segment in cleanable if segment.base_offset >= log.cleaned_offset and segment.size]
     if not dirty or not (force or _is_due(log, cleanable, dirty)):
         return False
+    log.flush()
     latest, mapped = _map_keys(log, dirty)
     last = dirty[mapped - 1]
     end = log.segments.end_of(last, log.end_offset)

@@ -124,6 +124,17 @@ class LogDirectory:
                 gone += 1
         return gone
 
+    def truncate(self, topic: str, number: int, offset: int) -> None:
+        """Cut a log, and write down at once that less of it is durable now."""
+        self.partitions[topic, number].truncate(offset)
+        self.checkpoint()
+
+    def delete_records(self, topic: str, number: int, before: int) -> int:
+        """Let a log start at an offset, and write that down at once, so that no restart brings records back."""
+        start = self.partitions[topic, number].delete_records(before)
+        self.checkpoint()
+        return start
+
     def configure(self, topic: str, config: LogConfig) -> None:
         """Change the settings of a topic's logs."""
         self._topic_configs[topic] = config

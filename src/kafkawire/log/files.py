@@ -15,6 +15,7 @@ import fcntl
 import mmap
 import os
 import resource
+import struct
 from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Bytes = bytes | bytearray | memoryview
 GATHER = min(1024, os.sysconf("SC_IOV_MAX"))
 RESERVED_FOR_OTHERS = 64
+_WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class File(Protocol):
@@ -236,17 +238,21 @@ class DiskFiles:
 
 
 class DiskLock:
-    """An exclusive lock on a file, as Apache Kafka takes on `.lock`."""
+    """An exclusive lock on a file, as Apache Kafka takes on `.lock`; it ends with its holder at the latest."""
 
     def __init__(self, path: Path) -> None:
-        self._file = DiskFile(path, os.O_RDWR | os.O_CREAT)
+        self._file: DiskFile | None = DiskFile(path, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.lockf(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if hasattr(fcntl, "F_OFD_SETLK"):
+                # Plain record locks end when any descriptor of the file is closed; these do not, and exclude those.
+                fcntl.fcntl(self._file.fileno(), fcntl.F_OFD_SETLK, _WHOLE_FILE)
+            else:
+                fcntl.lockf(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise BlockingIOError(errno.EAGAIN, f"{path} is locked by another process", str(path)) from error
+            raise BlockingIOError(errno.EAGAIN, f"{path} is locked by another owner", str(path)) from error
 
     def release(self) -> None:
-        fcntl.lockf(self._file.fileno(), fcntl.LOCK_UN)
+        self._file = None
 
 
 def map_file(path: Path) -> memoryview:

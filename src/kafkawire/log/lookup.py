@@ -144,6 +144,7 @@ class Lookup:
         self._offsets.spill()
         self._times.spill()
 
-    def move(self, paths: Iterable[Path]) -> None:
+    def move(self, log: Path, paths: Iterable[Path]) -> None:
         """The files have other names now."""
+        self._log = log
         self._offsets.path, self._times.path = paths

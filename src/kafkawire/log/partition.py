@@ -224,6 +224,7 @@ class Partition:
         if not segments:
             return
         self.segments.drop(segments)
+        self.files.sync_directory(self.directory)
         first = next(iter(self.segments))
         self.snapshots.remove([offset for offset in self.snapshots.offsets if offset < first.base_offset])
         if first.base_offset > self.log_start_offset:
@@ -242,7 +243,10 @@ class Partition:
         active = self.segments.active
         if place is not None and place.segment is active:
             active.truncate(place.batch.position, self.end_offset)
+        active.file.sync()
+        self.files.sync_directory(self.directory)
         self._durability.recovery_point = min(self.recovery_point, self.end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
         self.log_start_offset = min(self.log_start_offset, self.end_offset)
         self.epochs.truncate_end(self.end_offset)
         self.snapshots.remove([known for known in self.snapshots.offsets if known > self.end_offset])

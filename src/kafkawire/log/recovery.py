@@ -5,6 +5,8 @@ Rules:
 - After anything else every batch from the recovery point's segment on is checked. The first that is not whole, not what
   its CRC says, or not in order ends the log; it and all behind it are cut off, and indexes, aborted transactions,
   producers and epochs are built anew from what stands.
+- Where records are never compacted away, a gap between two unflushed segments means that the first lost its end; the log
+  ends there. Where they are, nobody can tell, and what is whole is kept.
 - A finished compaction (`.swap`) is completed, an unfinished one (`.cleaned`) forgotten; `.deleted` and `.tmp` go.
 - Damaged indexes, snapshots and checkpoints cost time, never data.
 """
@@ -68,12 +70,14 @@ def load(
         segments = [Segment(files, directory, log_start_offset, config, now)]
         segments[0].create()
     snapshots = Snapshots(files, directory, [_offset(name, SNAPSHOT) for name in listed if name.endswith(SNAPSHOT)])
-    loader = _Loader(files, directory, segments, snapshots)
+    loader = _Loader(files, directory, segments, snapshots, gaps_are_losses=not config.compacts)
     doubts = [] if clean else [recovery_point]
     doubts += loader.find_damage(listed, check_end=clean)
     if doubts:
         loader.recover(min(doubts))
     end = loader.find_end()
+    if end < log_start_offset:
+        end = loader.start_over(Segment(files, directory, log_start_offset, config, now))
     producers = loader.find_producers(end)
     loader.check_epochs()
     return Loaded(
@@ -82,7 +86,7 @@ def load(
         loader.epochs,
         snapshots,
         end,
-        min(end, max(log_start_offset, loader.segments[0].base_offset)),
+        max(log_start_offset, loader.segments[0].base_offset),
         min(recovery_point, *doubts, end) if doubts else end,
         loader.cut_bytes,
     )
@@ -91,11 +95,20 @@ def load(
 class _Loader:
     """The steps of opening a partition, on the segments that were found."""
 
-    def __init__(self, files: FileSystem, directory: Path, segments: list[Segment], snapshots: Snapshots) -> None:
+    def __init__(
+        self,
+        files: FileSystem,
+        directory: Path,
+        segments: list[Segment],
+        snapshots: Snapshots,
+        *,
+        gaps_are_losses: bool,
+    ) -> None:
         self.files = files
         self.directory = directory
         self.segments = segments
         self.snapshots = snapshots
+        self.gaps_are_losses = gaps_are_losses
         self.epochs = LeaderEpochs(files, directory)
         self.cut_bytes = 0
 
@@ -119,7 +132,8 @@ class _Loader:
         next_offset = first
         for number in range(start, len(self.segments)):
             segment = self.segments[number]
-            if segment.base_offset < next_offset:
+            lost = self.gaps_are_losses and segment.base_offset > max(next_offset, recovery_point)
+            if segment.base_offset < next_offset or lost:
                 self._drop_from(number)
                 break
             if number > start:
@@ -163,6 +177,14 @@ class _Loader:
             segment.rename("", DELETED)
             segment.remove()
         del self.segments[number:]
+
+    def start_over(self, fresh: Segment) -> int:
+        """Everything is before the log start: begin there, with nothing."""
+        self._drop_from(0)
+        fresh.create()
+        self.segments.append(fresh)
+        self.epochs.truncate_end(0)
+        return fresh.base_offset
 
     def find_end(self) -> int:
         """The log's end offset: after the last batch of the last segment."""

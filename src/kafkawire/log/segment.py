@@ -219,8 +219,8 @@ class Segment:
         for source, target in zip(paths, moved, strict=True):
             if self._files.exists(source):
                 self._files.rename(source, target)
-        self._lookup.move(moved[:2])
         self.aborted.path, self.path = moved[2:]
+        self._lookup.move(self.path, moved[:2])
 
     def remove(self) -> None:
         """Remove all files, the log first."""
