@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import START, Conversation, merge, write_pcap
-from tests.inspect.test_partitions import batch, fetch, fetched, produce, produced
 
 from kafkawire.cli.main import main
 from kafkawire.inspect.tables import SCHEMAS

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
+from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, Packet, write_pcap
 
 from kafkawire.inspect.capture import read_captures
@@ -18,22 +19,12 @@ from kafkawire.messages import (
     MetadataResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
-    ProduceRequest,
-    ProduceResponse,
 )
-from kafkawire.records import BatchBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ORDERS, AUDIT = UUID(int=77), UUID(int=78)
-
-
-def batch(*values: bytes | None, base_offset: int = 0) -> bytes:
-    builder = BatchBuilder(base_offset=base_offset)
-    for value in values:
-        builder.append(b"k", value)
-    return bytes(builder.build())
 
 
 def tables(tmp_path: Path, packets: list[Packet], **options: Any) -> dict[str, list[dict[str, Any]]]:
@@ -43,30 +34,6 @@ def tables(tmp_path: Path, packets: list[Packet], **options: Any) -> dict[str, l
     for name, table in read.items():
         assert table.schema == SCHEMAS[name]
     return {name: table.to_pylist() for name, table in read.items()}
-
-
-def fetch(session: int, epoch: int, *partitions: tuple[int, int], topic: str = "orders") -> FetchRequest:
-    asked = [
-        FetchRequest.FetchPartition(partition=p, fetch_offset=o, partition_max_bytes=1 << 20) for p, o in partitions
-    ]
-    topics = [FetchRequest.FetchTopic(topic=topic, partitions=asked)] if asked else []
-    return FetchRequest(max_wait_ms=500, min_bytes=1, session_id=session, session_epoch=epoch, topics=topics)
-
-
-def fetched(session: int, *partitions: tuple[int, int, bytes], topic: str = "orders", error: int = 0) -> FetchResponse:
-    data = [FetchResponse.PartitionData(partition_index=p, high_watermark=h, records=r) for p, h, r in partitions]
-    topics = [FetchResponse.FetchableTopicResponse(topic=topic, partitions=data)] if data else []
-    return FetchResponse(session_id=session, error_code=error, responses=topics)
-
-
-def produce(records: bytes, topic: str = "orders", partition: int = 3) -> ProduceRequest:
-    data = ProduceRequest.PartitionProduceData(index=partition, records=records)
-    return ProduceRequest(acks=-1, topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[data])])
-
-
-def produced(base: int, topic: str = "orders", partition: int = 3, error: int = 0) -> ProduceResponse:
-    data = ProduceResponse.PartitionProduceResponse(index=partition, base_offset=base, error_code=error)
-    return ProduceResponse(responses=[ProduceResponse.TopicProduceResponse(name=topic, partition_responses=[data])])
 
 
 def test_request_and_response_join_in_one_row_a_partition(tmp_path: Path) -> None:

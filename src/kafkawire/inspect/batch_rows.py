@@ -39,7 +39,10 @@ def add_batches(rows: Rows, origin: Origin, data: Buffer) -> tuple[int, list[boo
     good = []
     for header, fine in read_headers(data):
         good.append(fine)
-        rows.add(_batch_row(origin, header, fine))
+        row = _batch_row(origin, header, fine)
+        if fine and header.magic == 2 and 0 < header.record_count <= header.last_offset_delta:
+            row["last_record"] = _last_record(memoryview(data)[header.position : header.end])
+        rows.add(row)
     return len(good), good
 
 
@@ -60,6 +63,13 @@ def read_headers(data: Buffer) -> Iterator[tuple[BatchHeader, bool]]:
             return
         yield header, False
         position = header.end
+
+
+def _last_record(batch: memoryview) -> int | None:
+    try:
+        return max(record.offset for each in read_batches(batch) for record in each.records())
+    except (RecordsError, ValueError):
+        return None
 
 
 def add_records(rows: Rows, origin: Origin, data: Buffer, *, values: bool) -> str | None:

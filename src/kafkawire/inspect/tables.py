@@ -169,6 +169,7 @@ BATCHES: Final = _schema(
         ("leader_epoch", pa.int32()),
         ("bytes", pa.int64()),
         ("raw_bytes", pa.int64()),  # of the records unpacked; null where they were not
+        ("last_record", pa.int64()),  # the last offset that has a record, of batches that compaction thinned out
         ("crc", pa.int64()),
         ("crc_ok", pa.bool_()),
     ]

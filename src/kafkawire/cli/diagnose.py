@@ -1,0 +1,82 @@
+"""`kafkawire diagnose`: the incidents that captures show, the worst first."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kafkawire.cli import output
+from kafkawire.cli.captures import add_inputs, print_summary, read_inputs
+from kafkawire.cli.commands import UsageError
+from kafkawire.inspect.diagnose import LEVELS, Finding, Thresholds, diagnose, findings_table
+
+if TYPE_CHECKING:
+    import argparse
+
+HELP = "what went wrong in packet captures: stuck consumers, closed connections, duplicates, storms"
+EXAMPLES = (
+    "kafkawire diagnose capture.pcap",
+    "kafkawire diagnose captures/ --level error --json",
+    "kafkawire diagnose capture.pcapng --set slow_ms=200 --set repeats=3",
+)
+_STYLES: dict[str, output.Style] = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_inputs(parser)
+    parser.add_argument("--level", choices=LEVELS, default="warning", help="exit with 1 from this level on")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a threshold of the rules")
+    output.add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    limits = _thresholds(args.set)
+    reading = read_inputs(args)
+    findings = diagnose(reading.tables, limits)
+    if args.json:
+        output.print_json(findings_table(findings).to_pylist())
+    else:
+        for finding in findings:
+            _print(finding)
+        if not findings:
+            print("nothing found")
+        print_summary(reading)
+    serious = LEVELS.index(args.level)
+    return 1 if any(LEVELS.index(finding.level) >= serious for finding in findings) else 0
+
+
+def _print(finding: Finding) -> None:
+    head = f"{finding.level}  {finding.rule}"
+    doubt = "" if finding.certainty == "proven" else "  (suspected)"
+    print(output.coloured(head, _STYLES[finding.level]) + doubt)
+    shown: dict[str, object] = {"what": finding.text, "advice": finding.advice}
+    if finding.connection is not None:
+        client = f", client {finding.client_id}" if finding.client_id else ""
+        shown["where"] = f"connection {finding.conn_id}, {finding.connection}{client}"
+    if finding.t0 is not None and finding.t0 >= 0:
+        shown["when"] = f"{_time(finding.t0)} to {_time(finding.t1 or finding.t0)} UTC"
+    if finding.evidence:
+        frames = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in finding.evidence[:8])
+        more = f" and {finding.count - 8} more" if finding.count > len(finding.evidence[:8]) == 8 else ""
+        shown["evidence"] = f"exchanges (connection/number) {frames}{more}"
+    output.print_fields(shown)
+
+
+def _time(microseconds: int) -> str:
+    return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%Y-%m-%d %H:%M:%S.%f}"
+
+
+def _thresholds(settings: list[str]) -> Thresholds:
+    limits = Thresholds()
+    known = {each.name for each in fields(Thresholds)}
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name not in known:
+            raise UsageError(f"--set {setting}: no threshold {name!r}; there are {', '.join(sorted(known))}")
+        kind = type(getattr(limits, name))
+        try:
+            limits = replace(limits, **{name: kind(value)})
+        except ValueError:
+            raise UsageError(f"--set {setting}: expected a number") from None
+    return limits

@@ -1,0 +1,118 @@
+"""What rules look at: the tables of a run as rows, joined and grouped the ways incidents need.
+
+Rules:
+- Times are microseconds since 1970; rows are in the order of time.
+- A row of partitions or batches carries its exchange, an exchange its connection.
+- A client is an address without port and a client id: it may have many connections.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Row = dict[str, Any]
+SECOND = 1_000_000
+
+
+class Evidence:
+    """The tables of a run, for rules."""
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        self.connections: dict[int, Row] = {row["conn_id"]: row for row in _rows(tables["connections"])}
+        self.exchanges = sorted(_rows(tables["exchanges"]), key=when)
+        self.gaps = _rows(tables["gaps"]) if "gaps" in tables else []
+        by_name: dict[tuple[int, int], Row] = {}
+        for row in self.exchanges:
+            row["connection"] = self.connections[row["conn_id"]]
+            by_name[row["conn_id"], row["seq"]] = row
+        self.partitions = _joined(tables["exchange_partitions"], by_name)
+        self.batches = _joined(tables["batches"], by_name)
+
+    @cached_property
+    def by_connection(self) -> dict[int, list[Row]]:
+        return grouped(self.exchanges, lambda row: row["conn_id"])
+
+    @cached_property
+    def fetches(self) -> dict[tuple[int, str, int], list[Row]]:
+        """Answered fetches of consumers, by connection, topic and partition."""
+        rows = (
+            row
+            for row in self.partitions
+            if row["api_key"] == 1
+            and row["exchange"]["ts_resp"] is not None
+            and not row["exchange"]["connection"]["inter_broker"]
+        )
+        return grouped(rows, lambda row: (row["conn_id"], topic_of(row), row["partition"]))
+
+    @cached_property
+    def produced(self) -> list[tuple[Row, Row | None]]:
+        """Batches that producers sent, each with the row of its partition in the same exchange."""
+        verdicts = {
+            (row["conn_id"], row["seq"], topic_of(row), row["partition"]): row
+            for row in self.partitions
+            if row["api_key"] == 0
+        }
+        return [
+            (row, verdicts.get((row["conn_id"], row["seq"], row["topic"], row["partition"])))
+            for row in self.batches
+            if row["source"] == "request"
+        ]
+
+    def is_broken(self, conn_id: int, t0: int | None, t1: int | None) -> bool:
+        """Whether a connection has a gap in a window of time."""
+        return any(
+            gap["conn_id"] == conn_id
+            and (gap["t"] is None or ((t0 is None or gap["t"] >= t0 - SECOND) and (t1 is None or gap["t"] <= t1)))
+            for gap in self.gaps
+        )
+
+
+def when(row: Row) -> int:
+    """The time of an exchange: of its request, or of its response where that is all there is."""
+    time: int | None = row["ts_req"] if row["ts_req"] is not None else row["ts_resp"]
+    return -1 if time is None else time
+
+
+def topic_of(row: Row) -> str:
+    """The name of a topic, or its id where it has no name."""
+    return str(row["topic"] or row.get("topic_id") or "?")
+
+
+def partition_name(row: Row) -> str:
+    """A topic and partition as people write it."""
+    return topic_of(row) if row["partition"] < 0 else f"{topic_of(row)}-{row['partition']}"
+
+
+def client_of(exchange: Row) -> tuple[str, str | None]:
+    """Who sent an exchange: address and client id."""
+    return exchange["connection"]["client"].rpartition(":")[0], exchange["client_id"]
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """Rows by a key, in their order."""
+    found: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[key(row)].append(row)
+    return dict(found)
+
+
+def _rows(table: pa.Table) -> list[Row]:
+    plain = [
+        table[field.name].cast(pa.int64()) if pa.types.is_timestamp(field.type) else table[field.name]
+        for field in table.schema
+    ]
+    return pa.Table.from_arrays(plain, names=table.schema.names).to_pylist()
+
+
+def _joined(table: pa.Table, exchanges: Mapping[tuple[int, int], Row]) -> list[Row]:
+    rows = _rows(table)
+    for row in rows:
+        row["exchange"] = exchanges.get((row["conn_id"], row["seq"]))
+    return sorted((row for row in rows if row["exchange"] is not None), key=lambda row: when(row["exchange"]))
