@@ -35,9 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kafkawire.spark.sample import write_sample
-    from kafkawire.spark.session import require_pyspark
+    from kafkawire.spark.session import require_spark
 
-    require_pyspark()
+    require_spark()
     logs, tables = _claim(args.out)
     sample = write_sample(logs)
     _tell_sample(sample)

@@ -85,9 +85,9 @@ def run_segments(
     """Run the job with a progress bar, in a Spark session of its own unless one is running."""
     from kafkawire.spark.listing import list_segments
     from kafkawire.spark.outputs import OutputDirectory
-    from kafkawire.spark.session import require_pyspark, running_session
+    from kafkawire.spark.session import require_spark, running_session
 
-    require_pyspark()
+    require_spark()
     files = list_segments(paths)
     if not files:
         raise UsageError(

@@ -37,9 +37,10 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_LOOPBACK: Final = "127.0.0.1"
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
 }
 
 
@@ -55,8 +56,8 @@ def build_session(
     >>> from kafkawire.spark import build_session
     >>> spark = build_session("local[1]")  # doctest: +SKIP
     """
-    require_pyspark()
-    from pyspark import SparkConf, SparkContext
+    require_spark()
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
     from kafkawire.spark.registration import register
@@ -64,17 +65,25 @@ def build_session(
     conf = SparkConf().setAppName(app_name).setAll(list(settings_for(master, settings).items()))
     if master:
         conf.setMaster(master)
-    if SparkContext._active_spark_context is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not _is_running():
         _start(conf, log_file)
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     register(spark)
     return spark
 
 
-def require_pyspark() -> None:
-    """Say what to install where PySpark is not."""
+def require_spark() -> None:
+    """Say what to install where PySpark or Java is not."""
     if find_spec("pyspark") is None:
         raise SessionError("PySpark is not installed; run: pip install 'kafkawire[spark]'")
+    if not _is_running():
+        find_java()
+
+
+def _is_running() -> bool:
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 @contextmanager
@@ -82,10 +91,8 @@ def running_session(
     master: str | None = "local[*]", *, settings: Mapping[str, str] | None = None, log_file: Path | None = None
 ) -> Iterator[SparkSession]:
     """A session for the length of a block: stopped at its end, unless it was running before."""
-    require_pyspark()
-    from pyspark import SparkContext
-
-    was_running = SparkContext._active_spark_context is not None
+    require_spark()
+    was_running = _is_running()
     spark = build_session(master, settings=settings, log_file=log_file)
     try:
         yield spark
@@ -109,6 +116,8 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
     os.environ["JAVA_HOME"] = str(java_home_for_spark(find_java()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if conf.get("spark.driver.host") == _LOOPBACK:
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
     try:
         if log_file is None:
             SparkContext(conf=conf)
