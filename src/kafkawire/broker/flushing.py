@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
 
 TopicPartition = tuple[str, int]
+_log = logging.getLogger("kafkawire.broker")
 
 
 class Flusher:
@@ -28,12 +30,21 @@ class Flusher:
 
     async def wait(self, topic: str, index: int, log: Partition, last_offset: int) -> None:
         """Return when everything up to an offset is on the disk; KafkaStorageError if it could not be written."""
-        key = topic, index
         while log.recovery_point <= last_offset:
-            running = self._running.get(key)
-            if running is None:
-                running = self._running[key] = asyncio.get_running_loop().create_task(self._flush(key, log))
-            await asyncio.shield(running)
+            await asyncio.shield(self.flush(topic, index, log))
+
+    def flush(self, topic: str, index: int, log: Partition) -> asyncio.Task[None]:
+        """The sync of a partition that is under way, begun now if there was none."""
+        key = topic, index
+        running = self._running.get(key)
+        if running is None:
+            running = self._running[key] = asyncio.get_running_loop().create_task(self._flush(key, log))
+            running.add_done_callback(_report)
+        return running
+
+    async def drain(self) -> None:
+        """Return when no sync is under way."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _flush(self, key: TopicPartition, log: Partition) -> None:
         flush = None
@@ -45,3 +56,9 @@ class Flusher:
             if flush is not None:
                 log.finish_flush(flush)
                 self._moved(*key)
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        _log.error("%s", error)

@@ -1,7 +1,7 @@
 """What the node must not forget, in Kafka's own metadata records: topics, settings, producer ids.
 
-The journal is the partition `__cluster_metadata-0`, an ordinary log, so that a torn write at its end is cut off as in any
-other, and `kafka-dump-log --cluster-metadata-decoder` prints it.
+The journal is the partition `__cluster_metadata-0`, an ordinary log, so that a torn write at its end is cut off as in
+any other, and `kafka-dump-log --cluster-metadata-decoder` prints it.
 Rules:
 - One change is one batch: after a crash it is there whole or not at all.
 - A change is flushed before `write` returns.

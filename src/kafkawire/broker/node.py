@@ -10,16 +10,19 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kafkawire.broker.flushing import Flusher
+from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.journal import Journal
 from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions
 from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
 from kafkawire.broker.watchers import Watchers
 from kafkawire.log.checkpoints import META, encode_uuid, read_properties
+from kafkawire.log.configs import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
 from kafkawire.messages import (
     ConfigRecord,
@@ -29,11 +32,16 @@ from kafkawire.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kafkawire.messages.errors import UnknownTopicOrPartitionError
+from kafkawire.messages.errors import (
+    FencedLeaderEpochError,
+    UnknownLeaderEpochError,
+    UnknownTopicOrPartitionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from pathlib import Path
+    from uuid import UUID
 
     from kafkawire.broker.clock import Clock
     from kafkawire.broker.configs import BrokerConfig
@@ -41,7 +49,9 @@ if TYPE_CHECKING:
     from kafkawire.log.files import Bytes, FileSystem
     from kafkawire.log.partition import AppendResult, Partition
 
+_log = logging.getLogger("kafkawire.broker")
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER)
 
 
 class Endpoint:
@@ -58,6 +68,7 @@ class Node:
         self.config = config
         self.clock = clock
         self.id = config.integer("node.id")
+        self.rack = config.text("broker.rack") or None
         self.endpoint = Endpoint("127.0.0.1", 0)
         self.cluster_id = _identity(files, root)
         self.logs = LogDirectory(
@@ -72,9 +83,12 @@ class Node:
         self.flusher = Flusher(self.watchers.notify)
         self.sessions = FetchSessions(config.integer("max.incremental.fetch.session.cache.slots"), clock.now)
         self.journal = Journal(self.logs.create(CLUSTER_METADATA, 0))
+        self.logs.configure(CLUSTER_METADATA, JOURNAL_CONFIG)
         self.producer_ids = ProducerIds(self.id, self.journal.write)
         self.leader_epoch = 0
-        self.services: list[Service] = []
+        self.groups = Groups(self)
+        self.services: list[Service] = [self.groups]
+        self._removed: set[UUID] = set()
         self._replay()
         if not self.logs.was_clean:
             self._begin_epoch()
@@ -96,6 +110,13 @@ class Node:
         if log is None or topic not in self.topics:
             raise UnknownTopicOrPartitionError(f"no partition {topic}-{index}")
         return log
+
+    def check_leader_epoch(self, epoch: int) -> None:
+        """Refuse an epoch that is not the one in charge; -1 is no check."""
+        if epoch == -1 or epoch == self.leader_epoch:
+            return
+        words = f"leader epoch {epoch}, this broker's is {self.leader_epoch}"
+        raise FencedLeaderEpochError(words) if epoch < self.leader_epoch else UnknownLeaderEpochError(words)
 
     def append(self, topic: str, index: int, batches: Bytes) -> AppendResult:
         """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged."""
@@ -119,7 +140,7 @@ class Node:
         """Make a topic that `topics.check_new` lets through."""
         self.topics.check_new(name)
         topic = Topic(name, uuid4(), partitions, dict(configs or {}))
-        config = self.config.log_config(topic.configs)
+        config = self._apply_settings(topic)
         self.journal.write(
             [
                 TopicRecord(name=name, topic_id=topic.id),
@@ -163,6 +184,7 @@ class Node:
         config = self.config.log_config(configs)
         self.journal.write([_config_record(TOPIC_RESOURCE, topic.name, *change) for change in changes.items()])
         topic.configs = configs
+        self._apply_settings(topic)
         self.logs.configure(topic.name, config)
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
@@ -170,7 +192,7 @@ class Node:
         self.config.change(name, changes)
         self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
         for topic in self.topics:
-            self.logs.configure(topic.name, self.config.log_config(topic.configs))
+            self.logs.configure(topic.name, self._apply_settings(topic))
 
     def _replay(self) -> None:
         for change in self.journal.replay():
@@ -180,6 +202,7 @@ class Node:
                 case PartitionRecord():
                     self.topics.get_id(change.topic_id).partitions += 1
                 case RemoveTopicRecord():
+                    self._removed.add(change.topic_id)
                     self.topics.remove(self.topics.get_id(change.topic_id))
                 case ConfigRecord():
                     self._replay_config(change)
@@ -203,14 +226,21 @@ class Node:
         self.journal.write([RegisterBrokerRecord(broker_id=self.id, broker_epoch=self.leader_epoch, fenced=False)])
 
     def _open_topics(self) -> None:
-        known = {(topic.name, index) for topic in self.topics for index in range(topic.partitions)}
+        for (name, index), log in list(self.logs.partitions.items()):
+            if log.topic_id in self._removed:
+                self.logs.delete(name, index)
+            elif name not in self.topics and name != CLUSTER_METADATA:
+                _log.warning("%s belongs to no topic that this node knows, and is left alone", log.directory)
         for topic in self.topics:
-            config = self.config.log_config(topic.configs)
+            config = self._apply_settings(topic)
             for index in range(topic.partitions):
                 self.logs.create(topic.name, index, topic_id=topic.id, config=config)
             self.logs.configure(topic.name, config)
-        for name, index in set(self.logs.partitions) - known - {(CLUSTER_METADATA, 0)}:
-            self.logs.delete(name, index)
+
+    def _apply_settings(self, topic: Topic) -> LogConfig:
+        topic.min_insync_replicas = int(self.config.topic_value("min.insync.replicas", topic.configs))
+        topic.converts_down = self.config.topic_value("message.downconversion.enable", topic.configs).lower() == "true"
+        return self.config.log_config(topic.configs)
 
     def _partition_record(self, topic: Topic, index: int) -> PartitionRecord:
         return PartitionRecord(

@@ -6,9 +6,9 @@ Rules:
 - All calls come from the broker's loop.
 - `kafkawire.broker.groups.service.Groups(node)` is `node.groups`; its constructor only takes note of the node, which is
   not whole yet.
-- Its log: `node.internal_topic(CONSUMER_OFFSETS)` makes the topic with its settings if need be, `node.append(topic, index,
-  batches)` writes to it, `await node.settled(topic, index, last_offset)` (None: no need) comes before the answer, and
-  `node.log(topic, index).read(...)` reads it back at the start.
+- Its log: `node.internal_topic(CONSUMER_OFFSETS)` makes the topic with its settings if need be, `node.append(topic,
+  index, batches)` writes to it, `await node.settled(topic, index, last_offset)` (None: no need) comes before the
+  answer, and `node.log(topic, index).read(...)` reads it back at the start.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
 """How an API is served: one file under `apis`, one function, one decorator.
 
 Rules:
-- `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API; `apis` is listed, so a new
-  file is enough, and ApiVersions answers with exactly what was found.
+- `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API; `apis` is listed, so a
+  new file is enough, and ApiVersions answers with exactly what was found.
 - `handle` returns the response, or None where the client expects none, or something to await for either. What can be
   answered at once should be: it costs no task.
 - All versions of the schema are served unless the decorator names fewer.
 - An exception becomes the API's error response: `refuse(request, error, context)` where it is given, else the
   top-level error code of the response. An API that has neither closes the connection, as Kafka does.
-- Codes: a `KafkaError` gives its own (`raise error_for(...)` or one of its classes), anything else UNKNOWN_SERVER_ERROR.
+- Codes: a `KafkaError` gives its own (`raise error_for(...)` or one of its classes), anything else is
+  UNKNOWN_SERVER_ERROR. CloseConnectionError closes the connection: the only answer to a failed acks=0.
+- Stored records are not read to be answered: a Streamed response has holes of the right size where the bytes of files
+  go, and `contents` in their order.
 """
 
 from __future__ import annotations
@@ -17,20 +20,21 @@ import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
 from kafkawire.messages.errors import code_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from kafkawire.broker.node import Node
+    from kafkawire.log.segment import FileRange
     from kafkawire.messages import Message
     from kafkawire.messages.schema import Versions
 
-    Answer = Message | None
+    Answer: TypeAlias = "Message | Streamed | None"
     Handler = Callable[[Node, Any, "RequestContext"], Answer | Awaitable[Answer]]
     Refusal = Callable[[Any, "ErrorAnswer", "RequestContext"], Message]
 
@@ -71,6 +75,17 @@ class Served(NamedTuple):
     versions: Versions
     handle: Handler
     refuse: Refusal | None
+
+
+class Streamed(NamedTuple):
+    """A response whose records are still in files; where they are not, the bytes stand in their place."""
+
+    message: Message
+    contents: Sequence[FileRange | memoryview]
+
+
+class CloseConnectionError(KafkaWireError):
+    """A request that is answered by closing its connection."""
 
 
 class RegistrationError(KafkaWireError):

@@ -42,6 +42,8 @@ class Topic:
     id: UUID
     partitions: int
     configs: dict[str, str] = field(default_factory=dict)
+    min_insync_replicas: int = 1
+    converts_down: bool = True
 
     @property
     def is_internal(self) -> bool:

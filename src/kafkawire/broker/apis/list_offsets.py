@@ -1,0 +1,116 @@
+"""ListOffsets: v0-11. Offsets by time.
+
+Rules:
+- -1 is the latest offset a reader of that isolation level may see, -2 the earliest, -3 (v7) that of the largest
+  timestamp, -4 (v8) the earliest on local disk, -5 (v9) the last in tiered storage and -6 (v11) the earliest that
+  waits for it: without tiering -4 is -2, the others are unknown. A value newer than the version: UNSUPPORTED_VERSION.
+- Otherwise the first record at or after the time; none before the end that the reader sees: offset -1, timestamp -1.
+- v0 answers with the first offsets of segments, latest first, by when the segments were last written.
+- A partition named twice: INVALID_REQUEST for it. Leader epochs are checked from v4 on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import ListOffsetsResponse
+from kafkawire.messages.errors import InvalidRequestError, KafkaError, UnsupportedVersionError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.log.partition import Partition
+    from kafkawire.messages import ListOffsetsRequest
+
+LATEST, EARLIEST, LARGEST, LOCAL, TIERED, PENDING = -1, -2, -3, -4, -5, -6
+_SINCE: Final = {LATEST: 0, EARLIEST: 0, LARGEST: 7, LOCAL: 8, TIERED: 9, PENDING: 11}
+READ_COMMITTED: Final = 1
+
+
+def refuse(request: ListOffsetsRequest, refusal: ErrorAnswer, context: RequestContext) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsResponse.ListOffsetsTopicResponse(
+                name=topic.name, partitions=[_failed(wanted.partition_index, refusal) for wanted in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+@serves("ListOffsets", refuse=refuse)
+def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        answered = ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name)
+        for wanted in topic.partitions:
+            try:
+                if times[topic.name, wanted.partition_index] > 1:
+                    raise InvalidRequestError(f"{topic.name}-{wanted.partition_index} is asked for more than once")
+                answered.partitions.append(_find(node, topic.name, wanted, request, context.version))
+            except KafkaError as error:
+                answered.partitions.append(_failed(wanted.partition_index, ErrorAnswer.of(error)))
+        response.topics.append(answered)
+    return response
+
+
+def _find(
+    node: Node,
+    topic: str,
+    wanted: ListOffsetsRequest.ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    version: int,
+) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
+    log = node.log(topic, wanted.partition_index)
+    if version >= 4:
+        node.check_leader_epoch(wanted.current_leader_epoch)
+    found = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
+    if version == 0:
+        found.old_style_offsets = segment_offsets(log, wanted.timestamp, wanted.max_num_offsets, node.clock.now())
+        return found
+    if request.replica_id >= 0:
+        limit = log.end_offset
+    else:
+        limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
+    found.offset, found.timestamp, epoch = find_offset(log, wanted.timestamp, limit, version)
+    if version >= 4:
+        found.leader_epoch = node.leader_epoch if wanted.timestamp == LATEST else epoch
+    return found
+
+
+def find_offset(log: Partition, timestamp: int, limit: int, version: int) -> tuple[int, int, int]:
+    """Offset, timestamp and leader epoch of what a timestamp means; -1 each where there is nothing."""
+    if timestamp < 0 and version < _SINCE.get(timestamp, 1 << 15):
+        raise UnsupportedVersionError(f"timestamp {timestamp} in ListOffsets v{version}")
+    if timestamp == LATEST:
+        return limit, -1, log.epochs.latest
+    if timestamp in (EARLIEST, LOCAL):
+        return log.log_start_offset, -1, log.epochs.epoch_at(log.log_start_offset)
+    if timestamp in (TIERED, PENDING):
+        return -1, -1, -1
+    found = log.largest_timestamp() if timestamp == LARGEST else log.offset_for_timestamp(timestamp)
+    return (
+        (-1, -1, -1) if found is None or found.offset >= limit else (found.offset, found.timestamp, found.leader_epoch)
+    )
+
+
+def segment_offsets(log: Partition, timestamp: int, most: int, now: int) -> list[int]:
+    """What v0 answers: first offsets of segments at or before a time, latest first, the log's end among them."""
+    times = [(max(segment.base_offset, log.log_start_offset), segment.modified_ms) for segment in log.segments]
+    if log.segments.active.size:
+        times.append((log.high_watermark, now))
+    if timestamp == LATEST:
+        last = len(times)
+    elif timestamp == EARLIEST:
+        last = 1
+    else:
+        last = max((number + 1 for number, (_, written) in enumerate(times) if written <= timestamp), default=0)
+    return [offset for offset, _ in reversed(times[:last])][: max(0, most)]
+
+
+def _failed(index: int, refusal: ErrorAnswer) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
+    return ListOffsetsResponse.ListOffsetsPartitionResponse(
+        partition_index=index, error_code=refusal.code, offset=-1, timestamp=-1
+    )

@@ -1,0 +1,114 @@
+"""Metadata: v0-13. Where the partitions of topics are: all here.
+
+Rules:
+- v0: an empty list asks for all topics. v1+: null asks for all, empty for none.
+- Topics are asked for by name, or by id from v12 on; v10 and v11 have ids and refuse them with INVALID_REQUEST.
+- A topic that is not there is made with num.partitions where auto.create.topics.enable and the request allow it (v0-3
+  always do); clients are told LEADER_NOT_AVAILABLE never, because it is there at once.
+- A name that no topic can have: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
+- Authorized operations are all of them, where they are asked for: there is no authorizer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker import operations
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker.topics import INTERNAL, NO_ID, Topic, check_name
+from kafkawire.messages import MetadataResponse
+from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import MetadataRequest
+
+
+def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext) -> MetadataResponse:
+    response = MetadataResponse(error_code=error.code)
+    for wanted in request.topics or ():
+        response.topics.append(
+            MetadataResponse.MetadataResponseTopic(
+                error_code=error.code, name=_answerable(wanted.name, context), topic_id=wanted.topic_id
+            )
+        )
+    return response
+
+
+@serves("Metadata", refuse=refuse)
+def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+    version, wanted = context.version, request.topics
+    response = MetadataResponse(
+        brokers=[
+            MetadataResponse.MetadataResponseBroker(
+                node_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
+            )
+        ],
+        cluster_id=node.cluster_id,
+        controller_id=node.id,
+    )
+    if 8 <= version <= 10 and request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = operations.CLUSTER
+    allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
+    if wanted is None or (version == 0 and not wanted):
+        response.topics = [describe(node, topic, allowed) for topic in node.topics]
+        return response
+    may_create = node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation)
+    for each in wanted:
+        try:
+            topic = _find(node, each, version, may_create=may_create)
+            response.topics.append(describe(node, topic, allowed))
+        except KafkaError as error:
+            response.topics.append(
+                MetadataResponse.MetadataResponseTopic(
+                    error_code=error.code,
+                    name=_answerable(each.name, context),
+                    topic_id=each.topic_id,
+                    is_internal=each.name in INTERNAL,
+                )
+            )
+    return response
+
+
+def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> MetadataResponse.MetadataResponseTopic:
+    """A topic as clients see it."""
+    here = [node.id]
+    return MetadataResponse.MetadataResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.is_internal,
+        partitions=[
+            MetadataResponse.MetadataResponsePartition(
+                partition_index=index,
+                leader_id=node.id,
+                leader_epoch=node.leader_epoch,
+                replica_nodes=here,
+                isr_nodes=here,
+            )
+            for index in range(topic.partitions)
+        ],
+        topic_authorized_operations=allowed,
+    )
+
+
+def _find(node: Node, wanted: MetadataRequest.MetadataRequestTopic, version: int, *, may_create: bool) -> Topic:
+    if wanted.topic_id != NO_ID or wanted.name is None:
+        if version < 12:
+            raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
+        if wanted.name is not None:
+            raise InvalidRequestError("a topic asked for by name and by id at once")
+        return node.topics.get_id(wanted.topic_id)
+    found = node.topics.find(wanted.name)
+    if found is not None:
+        return found
+    if wanted.name in INTERNAL and may_create:
+        return node.internal_topic(wanted.name)
+    check_name(wanted.name)
+    if not may_create:
+        return node.topics.get(wanted.name)
+    return node.create_topic(wanted.name, node.config.integer("num.partitions"))
+
+
+def _answerable(name: str | None, context: RequestContext) -> str | None:
+    return "" if name is None and context.version < 12 else name

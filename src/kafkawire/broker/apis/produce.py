@@ -1,0 +1,184 @@
+"""Produce: v0-13. Records into partitions.
+
+Rules:
+- acks is -1, 0 or 1, else INVALID_REQUIRED_ACKS everywhere. acks=0 is never answered; if anything failed its connection
+  is closed, the only sign the client can get.
+- Partitions fail one by one; one that fails does not stop the others.
+- From v3 on a partition's records are exactly one batch of magic 2; v0-2 carry message sets, which the log converts.
+  zstd needs v7. v13 names topics by id.
+- Internal topics take records only from the client id `__admin_client`.
+- A transactional batch needs a transactional id in the request, and an open transaction; without a transaction
+  coordinator there is none: INVALID_TXN_STATE, from v11 on TRANSACTION_ABORTABLE.
+- With flush.on.ack the answer waits for the disk, up to the request's timeout; the records stay written either way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.clock import wait
+from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, serves
+from kafkawire.log.errors import RefusedRecordsError, RefusedTimestampsError
+from kafkawire.messages import ProduceResponse
+from kafkawire.messages.errors import (
+    ErrorCode,
+    InvalidRecordError,
+    InvalidRequiredAcksError,
+    InvalidTopicError,
+    InvalidTxnStateError,
+    KafkaError,
+    NotEnoughReplicasError,
+    TransactionAbortableError,
+    TransactionalIdAuthorizationError,
+    UnsupportedCompressionTypeError,
+    error,
+)
+from kafkawire.records import Codec, read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
+    from kafkawire.messages import ProduceRequest
+
+    Answered = ProduceResponse.TopicProduceResponse
+    AnsweredPartition = ProduceResponse.PartitionProduceResponse
+
+ADMIN_CLIENT: Final = "__admin_client"
+_TRANSACTIONAL: Final = 0x10
+_ATTRIBUTES: Final = 22  # the byte of a magic 2 batch with codec and flags
+_MAGIC: Final = 16
+_SMALLEST: Final = 61
+
+
+def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContext) -> ProduceResponse:
+    if request.acks == 0:
+        raise CloseConnectionError(f"acks=0 and {error(refusal.code).name}")
+    response = ProduceResponse()
+    for topic in request.topic_data:
+        answered = _answered(topic)
+        for data in topic.partition_data:
+            answered.partition_responses.append(_failed(data.index, refusal))
+        response.responses.append(answered)
+    return response
+
+
+@serves("Produce", refuse=refuse)
+def handle(
+    node: Node, request: ProduceRequest, context: RequestContext
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    if request.acks not in (-1, 0, 1):
+        raise InvalidRequiredAcksError(f"acks {request.acks}, expected -1, 0 or 1")
+    response = ProduceResponse()
+    unsettled: list[tuple[AnsweredPartition, Awaitable[None]]] = []
+    for topic_data in request.topic_data:
+        answered = _answered(topic_data)
+        response.responses.append(answered)
+        for data in topic_data.partition_data:
+            try:
+                topic = _topic(node, topic_data, context)
+                _check(data.records, request, context)
+                one, settled = _append(node, topic, data, request.acks)
+            except KafkaError as refusal:
+                one, settled = _failed(data.index, ErrorAnswer.of(refusal), refusal), None
+            answered.partition_responses.append(one)
+            if settled is not None:
+                unsettled.append((one, settled))
+    if not request.acks:
+        _close_if_failed(response)
+        return None
+    return _wait(node, response, unsettled, request.timeout_ms) if unsettled else response
+
+
+async def _wait(
+    node: Node,
+    response: ProduceResponse,
+    unsettled: list[tuple[AnsweredPartition, Awaitable[None]]],
+    timeout_ms: int,
+) -> ProduceResponse:
+    deadline = node.clock.now() + timeout_ms
+    waiting = [(one, asyncio.ensure_future(settled)) for one, settled in unsettled]
+    for one, future in waiting:
+        if not await wait(node.clock, future, deadline - node.clock.now()):
+            future.cancel()
+            _fail(one, ErrorAnswer(ErrorCode.REQUEST_TIMED_OUT, f"not on the disk after {timeout_ms} ms"))
+        elif (failure := future.exception()) is not None:
+            _fail(one, ErrorAnswer.of(failure))
+    return response
+
+
+def _topic(node: Node, wanted: ProduceRequest.TopicProduceData, context: RequestContext) -> Topic:
+    topic = node.topics.get_id(wanted.topic_id) if context.version >= 13 else node.topics.get(wanted.name)
+    if topic.is_internal and context.client_id != ADMIN_CLIENT:
+        raise InvalidTopicError(f"topic {topic.name!r} is internal")
+    return topic
+
+
+def _check(records: bytes | bytearray | memoryview | None, request: ProduceRequest, context: RequestContext) -> None:
+    """Refuse what does not have the shape that a version asks for."""
+    if context.version < 3:
+        return
+    if records is None or len(records) < _SMALLEST:
+        raise InvalidRecordError(f"{len(records or b'')} bytes of records, expected one batch")
+    if records[_MAGIC] != 2:
+        raise InvalidRecordError(f"magic {records[_MAGIC]} in Produce v{context.version}, expected 2")
+    size = 12 + int.from_bytes(records[8:12], "big", signed=True)
+    if size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
+        raise InvalidRecordError("more than one batch for a partition, expected exactly one")
+    attributes = records[_ATTRIBUTES]
+    if attributes & 7 == Codec.ZSTD and context.version < 7:
+        raise UnsupportedCompressionTypeError(f"zstd in Produce v{context.version}, expected v7 or later")
+    if attributes & _TRANSACTIONAL:
+        if request.transactional_id is None:
+            raise TransactionalIdAuthorizationError("transactional batch without a transactional id")
+        refused = TransactionAbortableError if context.version >= 11 else InvalidTxnStateError
+        raise refused(f"{request.transactional_id!r} has no open transaction")
+
+
+def _append(
+    node: Node, topic: Topic, data: ProduceRequest.PartitionProduceData, acks: int
+) -> tuple[AnsweredPartition, Awaitable[None] | None]:
+    node.log(topic.name, data.index)
+    if acks == -1 and topic.min_insync_replicas > 1:
+        raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
+    result = node.append(topic.name, data.index, data.records or b"")
+    one = ProduceResponse.PartitionProduceResponse(
+        index=data.index,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.append_time,
+        log_start_offset=result.log_start_offset,
+    )
+    return one, node.settled(topic.name, data.index, result.last_offset) if acks else None
+
+
+def _answered(wanted: ProduceRequest.TopicProduceData) -> Answered:
+    return ProduceResponse.TopicProduceResponse(name=wanted.name, topic_id=wanted.topic_id)
+
+
+def _failed(index: int, refusal: ErrorAnswer, cause: KafkaError | None = None) -> AnsweredPartition:
+    one = ProduceResponse.PartitionProduceResponse(index=index)
+    _fail(one, refusal)
+    if isinstance(cause, RefusedRecordsError | RefusedTimestampsError):
+        one.record_errors = [
+            ProduceResponse.BatchIndexAndErrorMessage(
+                batch_index=record.index, batch_index_error_message=record.message
+            )
+            for record in cause.records
+        ]
+    return one
+
+
+def _fail(one: AnsweredPartition, refusal: ErrorAnswer) -> None:
+    one.error_code, one.error_message = refusal
+    one.base_offset = one.log_append_time_ms = one.log_start_offset = -1
+
+
+def _close_if_failed(response: ProduceResponse) -> None:
+    for topic in response.responses:
+        for one in topic.partition_responses:
+            if one.error_code:
+                raise CloseConnectionError(
+                    f"acks=0 and {error(one.error_code).name} for {topic.name}-{one.index}: {one.error_message}"
+                )

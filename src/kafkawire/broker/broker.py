@@ -1,0 +1,102 @@
+"""A whole broker: state, server, timers; as a library, and what `kafkawire serve` runs.
+
+Rules:
+- It lives between `start` and `stop`, on the loop that called `start`.
+- Port 0 takes any free port; `bootstrap` says which.
+- Without a data directory everything is in memory, and gone afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from kafkawire.broker.clock import LoopClock
+from kafkawire.broker.configs import BrokerConfig
+from kafkawire.broker.dispatch import Dispatcher
+from kafkawire.broker.listeners import advertised, listening
+from kafkawire.broker.maintenance import Maintenance
+from kafkawire.broker.metrics import Metrics
+from kafkawire.broker.node import Endpoint, Node
+from kafkawire.broker.server import Server
+from kafkawire.log.files import DiskFiles
+from kafkawire.log.memory import MemoryFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from kafkawire.broker.clock import Clock
+
+_log = logging.getLogger("kafkawire.broker")
+
+
+class Broker:
+    """A Kafka broker of one node.
+
+    >>> import asyncio
+    >>> async def main() -> int:
+    ...     async with Broker() as broker:
+    ...         return int(broker.bootstrap.rpartition(":")[2])
+    >>> asyncio.run(main()) > 0
+    True
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        host: str | None = None,
+        port: int | None = 0,
+        config: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.config = BrokerConfig(config)
+        self.clock = clock or LoopClock()
+        self.metrics = Metrics()
+        self.host, self.port = listening(self.config, host, port)
+        self._data_dir = None if data_dir is None else Path(data_dir)
+        self._started = False
+
+    async def start(self) -> None:
+        """Open the logs and listen."""
+        if self._data_dir is None:
+            self.node = Node(self.config, self.clock, root=Path("/memory"), files=MemoryFiles(self.clock.now))
+        else:
+            self.node = Node(self.config, self.clock, root=self._data_dir.absolute(), files=DiskFiles())
+        try:
+            self.node.start()
+            self.dispatcher = Dispatcher(self.node, self.metrics)
+            self.server = Server(self.config, self.dispatcher, self.metrics)
+            host, self.port = await self.server.listen(self.host, self.port)
+        except BaseException:
+            self.node.close()
+            raise
+        self.node.endpoint = Endpoint(*advertised(self.config, self.host or host, self.port))
+        self._maintenance = Maintenance(self.node)
+        self._maintenance.start()
+        self._started = True
+
+    async def stop(self) -> None:
+        """Close connections and logs; everything acknowledged is on the disk then."""
+        if self._started:
+            self._started = False
+            self._maintenance.stop()
+            await self.server.close()
+            await self.node.flusher.drain()
+            self.node.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients are given as bootstrap.servers."""
+        return f"{self.node.endpoint.host}:{self.node.endpoint.port}"

@@ -1,0 +1,190 @@
+"""One client's connection.
+
+Rules:
+- One request is under way at a time; the next is looked at when its answer is out. So answers leave in order, and a
+  client that does not read is not served.
+- Answers of requests that came together leave together.
+- Reading stops when enough waits unserved, when the peer does not read, or when the broker's memory is taken.
+- What a connection does wrong closes that connection, with one line in the log that says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, cast
+
+from kafkawire.broker.dispatch import Call, RefusedRequestError
+from kafkawire.broker.inbox import Inbox
+from kafkawire.broker.outbox import Outbox
+from kafkawire.exceptions import KafkaWireError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.dispatch import Dispatcher
+    from kafkawire.broker.server import Server
+
+_log = logging.getLogger("kafkawire.broker")
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Frames in, answers out."""
+
+    def __init__(self, server: Server, dispatcher: Dispatcher, listener: str) -> None:
+        self._server = server
+        self._dispatcher = dispatcher
+        self._listener = listener
+        self._inbox = Inbox(server.scratch, server.max_request)
+        self._task: asyncio.Task[None] | None = None
+        self._reading = True
+        self._unsent = False  # whether the transport holds bytes that the peer has not taken
+        self.address = ("", 0)
+        self.active = 0.0
+        self.accounted = 0  # bytes of memory that the server counts for this connection
+        self._under_way = 0  # bytes of the request that is waited for
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(0)
+        peer = transport.get_extra_info("peername")
+        self.address = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
+        self._outbox = Outbox(self._server.loop, self._transport, self._proceed)
+        self.active = self._server.loop.time()
+        refusal = self._server.admit(self)
+        if refusal:
+            self.refuse("limit", refusal)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._outbox.close()
+        if self._task is not None:
+            self._task.cancel()
+        self._server.forget(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._inbox.buffer()
+
+    def buffer_updated(self, count: int) -> None:
+        self._inbox.received(count)
+        self.active = self._server.loop.time()
+        self._proceed()
+
+    def pause_writing(self) -> None:
+        self._unsent = True
+
+    def resume_writing(self) -> None:
+        self._unsent = False
+        self._outbox.pump()
+        self._proceed()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way, or an answer not out yet."""
+        return self._task is not None or self._unsent or self._outbox.is_busy
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._task is not None
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether memory is held for a frame that has not come whole."""
+        return self.accounted > 0 and not self.is_busy
+
+    def grant(self) -> None:
+        """Memory is free again for the frame that waits for it."""
+        self._inbox.grow()
+        self._account()
+        self._resume()
+
+    def refuse(self, kind: str, reason: str) -> None:
+        """Close the connection, and say why."""
+        _log.warning("connection from %s:%s closed: %s", *self.address, reason)
+        self._server.metrics.refuse(kind)
+        self.abort()
+
+    def abort(self) -> None:
+        """Close the connection without waiting for anything."""
+        self._transport.abort()
+
+    def _proceed(self) -> None:
+        """Serve what can be served, and read on if there is room."""
+        try:
+            while not self.is_busy and not self._transport.is_closing():
+                frame = self._inbox.take()
+                if frame is None:
+                    break
+                self._serve(frame)
+                if self._outbox.is_large:
+                    self._outbox.flush()
+            self._outbox.flush()
+        except KafkaWireError as error:
+            self._outbox.flush()
+            self.refuse("request", str(error))
+            return
+        except OSError as error:
+            self.refuse("network", f"sending failed: {error}")
+            return
+        except Exception:
+            _log.exception("serving a request failed")
+            self.refuse("fault", "a fault of this broker")
+            return
+        self._make_room()
+
+    def _serve(self, frame: bytes | memoryview) -> None:
+        call = self._dispatcher.begin(frame, self.address, self._listener)
+        if not isinstance(call, Call):
+            self._outbox.put([call])
+        elif call.is_waiting:
+            self._under_way = call.size
+            self._task = self._server.loop.create_task(self._wait(call))
+        else:
+            self._outbox.put(self._dispatcher.finish(call))
+
+    async def _wait(self, call: Call) -> None:
+        try:
+            await self._dispatcher.wait(call)
+            if not self._transport.is_closing():
+                self._outbox.put(self._dispatcher.finish(call))
+        except RefusedRequestError as error:
+            self.refuse("request", str(error))
+        except Exception:
+            _log.exception("serving a request failed")
+            self.refuse("fault", "a fault of this broker")
+        finally:
+            self._task = None
+            self._under_way = 0
+        self.active = self._server.loop.time()
+        if not self._transport.is_closing():
+            self._proceed()
+
+    def _make_room(self) -> None:
+        if self._transport.is_closing():
+            return
+        inbox = self._inbox
+        if inbox.wants_room and not self.is_busy:
+            if self._server.reserve(self, inbox.held):
+                inbox.grow()
+            else:
+                self._pause()
+                return
+        self._account()
+        if inbox.is_full:
+            self._pause()
+        else:
+            self._resume()
+
+    def _account(self) -> None:
+        held = self._inbox.held + self._under_way
+        if held != self.accounted:
+            change, self.accounted = held - self.accounted, held
+            self._server.account(change, self)
+
+    def _pause(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if not self._reading and not self._transport.is_closing():
+            self._reading = True
+            self._transport.resume_reading()

@@ -1,0 +1,175 @@
+"""Reading partitions for a fetch: limits, checks, what stays in files.
+
+Rules:
+- Partitions are read in the order given; each gets the smaller of its own limit and what is left of the whole.
+- From v3 on the first partition with records gives at least one whole batch whatever the limits; a later first batch
+  that does not fit is left out. Before, the limits are hard, and a batch may be cut.
+- Readers see up to the high watermark, of committed records up to the last stable offset, replicas to the end. Between
+  that and the end there is nothing to read, and no error.
+- An error carries no numbers: high watermark, last stable offset and log start are -1.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.sessions import Told
+from kafkawire.messages import FetchResponse
+from kafkawire.messages.errors import (
+    ErrorCode,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnsupportedCompressionTypeError,
+    UnsupportedVersionError,
+    code_for,
+)
+from kafkawire.records import convert, read_batches
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.sessions import Wanted
+    from kafkawire.broker.topics import Topic
+    from kafkawire.log.partition import Partition
+    from kafkawire.log.segment import FileRange
+
+READ_COMMITTED: Final = 1
+_HOLE_SIZE: Final = 64 * 1024 * 1024
+# Never touched, so never in memory: its slices stand for bytes that are sent from files.
+_HOLE: Final = memoryview(mmap.mmap(-1, _HOLE_SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads, and under which rules."""
+
+    version: int
+    isolation: int
+    replica: int
+    max_bytes: int
+
+    @property
+    def magic(self) -> int:
+        """The newest record format that the reader knows."""
+        return 0 if self.version < 2 else 1 if self.version < 4 else 2
+
+
+@dataclass(slots=True)
+class Piece:
+    """What one partition gives."""
+
+    wanted: Wanted
+    data: FetchResponse.PartitionData
+    content: FileRange | memoryview | None = None
+
+    @property
+    def size(self) -> int:
+        return 0 if self.content is None else len(self.content)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether waiting longer would not change the answer."""
+        return self.data.error_code != ErrorCode.NONE or self.data.diverging_epoch.epoch != -1
+
+    def told(self) -> Told:
+        """What sessions must know of it."""
+        failed = self.data.error_code != ErrorCode.NONE
+        has_records = self.content is not None
+        is_news = failed or has_records or self.data.diverging_epoch.epoch != -1
+        return Told(self.data.high_watermark, self.data.log_start_offset, is_news, has_records, failed)
+
+
+def read_all(node: Node, wanted: list[Wanted], reader: Reader) -> list[Piece]:
+    """Read what is there of every partition, within the limits."""
+    pieces = []
+    left = reader.max_bytes
+    for each in wanted:
+        piece = read_one(node, each, reader, left, is_first=left == reader.max_bytes)
+        left = max(0, left - piece.size)
+        pieces.append(piece)
+    return pieces
+
+
+def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bool) -> Piece:
+    """Read one partition; a refusal is part of the answer."""
+    try:
+        return _read(node, wanted, reader, left, is_first=is_first)
+    except KafkaError as error:
+        code = code_for(error)
+        if code == ErrorCode.KAFKA_STORAGE_ERROR and reader.version <= 5:
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        data = FetchResponse.PartitionData(
+            partition_index=wanted.index, error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
+        )
+        return Piece(wanted, data)
+
+
+def _read(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bool) -> Piece:
+    name = wanted.topic
+    topic = node.topics.get(name) if isinstance(name, str) else node.topics.get_id(name)
+    log = node.log(topic.name, wanted.index)
+    node.check_leader_epoch(wanted.leader_epoch)
+    watermark, stable = log.high_watermark, log.last_stable_offset
+    data = FetchResponse.PartitionData(
+        partition_index=wanted.index,
+        high_watermark=watermark,
+        last_stable_offset=stable,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=b"",
+    )
+    piece = Piece(wanted, data)
+    if _diverges(log, wanted, data):
+        return piece
+    up_to = log.end_offset if reader.replica >= 0 else stable if reader.isolation == READ_COMMITTED else watermark
+    most = min(wanted.max_bytes, left)
+    found = log.read(wanted.offset, max(0, most), up_to=up_to, min_one_batch=reader.version >= 3 and is_first)
+    if reader.isolation == READ_COMMITTED:
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(producer_id=entry.producer_id, first_offset=entry.first_offset)
+            for entry in log.aborted_transactions(wanted.offset, up_to)
+        ]
+    if not found.length or (reader.version >= 3 and not is_first and found.length >= most and _is_cut(found)):
+        return piece
+    piece.content = found if reader.magic == 2 else _convert(topic, found, reader.magic)
+    if reader.version < 10 and log.config.compression_type == "zstd":
+        raise UnsupportedCompressionTypeError(f"zstd for Fetch v{reader.version}, expected v10 or later")
+    if not piece.size:
+        piece.content = None
+        return piece
+    data.records = _HOLE[: piece.size] if piece.size <= _HOLE_SIZE else bytes(piece.size)
+    return piece
+
+
+def _diverges(log: Partition, wanted: Wanted, data: FetchResponse.PartitionData) -> bool:
+    """Whether what the client read last is not what this log has there."""
+    if wanted.last_fetched_epoch == -1:
+        return False
+    if wanted.offset < log.log_start_offset:
+        raise OffsetOutOfRangeError(f"offset {wanted.offset}, the log starts at {log.log_start_offset}")
+    epoch, end = log.epochs.end_offset(wanted.last_fetched_epoch, log.end_offset)
+    if epoch == -1 or end == -1:
+        raise OffsetOutOfRangeError(f"leader epoch {wanted.last_fetched_epoch} is not known here")
+    if epoch < wanted.last_fetched_epoch or end < wanted.offset:
+        data.diverging_epoch = FetchResponse.EpochEndOffset(epoch=epoch, end_offset=end)
+        return True
+    return False
+
+
+def _is_cut(found: FileRange) -> bool:
+    """Whether a range ends inside its first batch."""
+    head = found.file.read(found.position + 8, 4)
+    return found.length < 12 + int.from_bytes(head, "big")
+
+
+def _convert(topic: Topic, found: FileRange, magic: int) -> memoryview:
+    """The batches of a range in an older format, for clients that know no newer one."""
+    if not topic.converts_down:
+        raise UnsupportedVersionError(f"topic {topic.name!r} does not convert records for old clients")
+    converted = []
+    for batch in read_batches(found.read(), verify=False):
+        if batch.magic > magic and batch.codec.name == "ZSTD":
+            raise UnsupportedCompressionTypeError(f"zstd cannot be converted to magic {magic}")
+        converted.append(batch.data if batch.magic <= magic else convert(batch.data, magic, verify=False))
+    return memoryview(b"".join(converted))

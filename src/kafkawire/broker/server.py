@@ -1,0 +1,152 @@
+"""Listening, and the limits that all connections share.
+
+Rules:
+- Memory for requests is counted over all connections. When it is taken, frames that need more wait in turn, and one
+  of them may go on all the same, so that something always ends.
+- While frames wait for memory, a connection that holds some and sends nothing for half a minute is closed.
+- A silent connection is closed after connections.max.idle.ms, unless it waits for an answer.
+- Above max.connections, or max.connections.per.ip, a new connection is closed as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.connection import Connection
+from kafkawire.broker.inbox import SCRATCH
+
+if TYPE_CHECKING:
+    from kafkawire.broker.configs import BrokerConfig
+    from kafkawire.broker.dispatch import Dispatcher
+    from kafkawire.broker.metrics import Metrics
+
+_log = logging.getLogger("kafkawire.broker")
+STALL_SECONDS: Final = 30.0
+SWEEP_SECONDS: Final = 5.0
+UNLIMITED: Final = 2**63
+
+
+class Server:
+    """Every connection of one listener."""
+
+    def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, metrics: Metrics) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.metrics = metrics
+        self.scratch = memoryview(bytearray(SCRATCH))
+        self.max_request = config.integer("socket.request.max.bytes")
+        self.connections: set[Connection] = set()
+        self.held = 0
+        self._config = config
+        self._dispatcher = dispatcher
+        self._limit = config.integer("queued.max.request.bytes")
+        if self._limit < 0:
+            self._limit = UNLIMITED
+        self._waiting: deque[Connection] = deque()
+        self._favoured: Connection | None = None
+        self._by_host: Counter[str] = Counter()
+        self._listening: asyncio.Server | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Accept connections; the address that is listened on."""
+        self._listening = await self.loop.create_server(
+            lambda: Connection(self, self._dispatcher, "PLAINTEXT"),
+            host or None,
+            port,
+            backlog=max(1, self._config.integer("socket.listen.backlog.size")),
+        )
+        for listening in self._listening.sockets:
+            for option, name in ((socket.SO_SNDBUF, "send"), (socket.SO_RCVBUF, "receive")):
+                size = self._config.integer(f"socket.{name}.buffer.bytes")
+                if size > 0:
+                    listening.setsockopt(socket.SOL_SOCKET, option, size)
+        self._sweep()
+        address = self._listening.sockets[0].getsockname()
+        return str(address[0]), int(address[1])
+
+    async def close(self) -> None:
+        """Stop accepting, and close every connection."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        if self._listening is not None:
+            self._listening.close()
+        self.drop_connections()
+        while self.connections:
+            await asyncio.sleep(0)
+        if self._listening is not None:
+            await self._listening.wait_closed()
+
+    def drop_connections(self) -> None:
+        """Close every connection at once."""
+        for connection in list(self.connections):
+            connection.abort()
+
+    def admit(self, connection: Connection) -> str:
+        """Take note of a new connection; the reason if it must not stay."""
+        host = connection.address[0]
+        self.connections.add(connection)
+        self._by_host[host] += 1
+        self.metrics.connections += 1
+        self.metrics.connections_total += 1
+        most = self._config.integer("max.connections")
+        if len(self.connections) > most:
+            return f"{len(self.connections)} connections, max.connections is {most}"
+        most = self._most_of(host)
+        if self._by_host[host] > most:
+            return f"{self._by_host[host]} connections from {host}, max.connections.per.ip is {most}"
+        return ""
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is gone."""
+        self.connections.discard(connection)
+        self._by_host[connection.address[0]] -= 1
+        if not self._by_host[connection.address[0]]:
+            del self._by_host[connection.address[0]]
+        self.metrics.connections -= 1
+        if connection in self._waiting:
+            self._waiting.remove(connection)
+        freed, connection.accounted = connection.accounted, 0
+        self.account(-freed, connection)
+
+    def reserve(self, connection: Connection, more: int) -> bool:
+        """Whether a frame may take more memory now; if not, its connection is told when it may."""
+        if self.held + more <= self._limit or self._favoured is connection:
+            return True
+        if self._favoured is None:
+            self._favoured = connection
+            return True
+        self._waiting.append(connection)
+        return False
+
+    def account(self, change: int, connection: Connection) -> None:
+        """Count memory taken or given back."""
+        self.held += change
+        if connection is self._favoured and not connection.accounted:
+            self._favoured = None
+        while change < 0 and self._waiting and (self.held < self._limit or self._favoured is None):
+            waiting = self._waiting.popleft()
+            if self.held >= self._limit:
+                self._favoured = waiting
+            waiting.grant()
+
+    def _most_of(self, host: str) -> int:
+        for override in self._config.text("max.connections.per.ip.overrides").split(","):
+            name, _, count = override.strip().rpartition(":")
+            if name == host and count.isdigit():
+                return int(count)
+        return self._config.integer("max.connections.per.ip")
+
+    def _sweep(self) -> None:
+        now = self.loop.time()
+        idle = self._config.integer("connections.max.idle.ms") / 1000
+        for connection in list(self.connections):
+            silent = now - connection.active
+            if self._waiting and silent > STALL_SECONDS and connection.is_stalled:
+                connection.refuse("stalled", f"no bytes for {silent:.0f} s of a frame others need the memory of")
+            elif idle >= 0 and silent > idle and not connection.is_waiting:
+                connection.refuse("idle", f"silent for {silent:.0f} s")
+        self._sweeper = self.loop.call_later(min(SWEEP_SECONDS, max(idle / 2, 0.05)), self._sweep)

@@ -1,0 +1,149 @@
+"""A broker in a thread of its own, for tests that are not asynchronous, and for clients that are not either.
+
+Rules:
+- `start` returns when clients can connect, `stop` when the thread is gone.
+- `restart` keeps port and data: with a data directory nothing acknowledged is lost, in memory everything is.
+- Nothing here sleeps or polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from kafkawire.broker.broker import Broker
+from kafkawire.broker.loops import new_loop
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.testing.faults import Faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from kafkawire.testing.faults import RecordedRequest
+
+T = TypeVar("T")
+
+
+class NotRunningError(KafkaWireError):
+    """The broker was asked something while it was stopped."""
+
+
+class RunningBroker:
+    """A broker that runs beside the test.
+
+    >>> with RunningBroker(config={"num.partitions": "2"}) as broker:
+    ...     broker.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+    ...     broker.requests
+    []
+    """
+
+    def __init__(
+        self, data_dir: str | Path | None = None, *, port: int = 0, config: Mapping[str, str] | None = None
+    ) -> None:
+        self._data_dir = data_dir
+        self._port = port
+        self._config = {"group.initial.rebalance.delay.ms": "0", **(config or {})}
+        self._faults = Faults()
+        self._thread: Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+
+    def start(self) -> None:
+        """Run the broker; an error of its start is raised here."""
+        started: Future[None] = Future()
+        self._thread = Thread(target=self._run, args=(started,), name="kafkawire broker", daemon=True)
+        self._thread.start()
+        started.result()
+
+    def stop(self) -> None:
+        """Stop it cleanly."""
+        if self._thread is None:
+            return
+        if self._loop is not None and self._stopping is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        self._thread = self._loop = self._stopping = None
+
+    def restart(self) -> None:
+        """Stop it and start it again on the same port."""
+        self.stop()
+        self.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients are given as bootstrap.servers."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def requests(self) -> Sequence[RecordedRequest]:
+        """What clients have sent, oldest first."""
+        return list(self._faults.requests)
+
+    def fail_next(self, api: str, error: int | str, times: int = 1) -> None:
+        """Answer the next requests of an API with an error instead of serving them."""
+        self._faults.fail(api, error, times)
+
+    def delay_next(self, api: str, seconds: float, times: int = 1) -> None:
+        """Let the next requests of an API wait before they are served."""
+        self._faults.delay(api, seconds, times)
+
+    def close_next(self, api: str, times: int = 1) -> None:
+        """Close the connection of the next requests of an API instead of serving them."""
+        self._faults.close(api, times)
+
+    def drop_connections(self) -> None:
+        """Close every connection at once, as a failing network would."""
+        self.call(lambda: self.broker.server.drop_connections())
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        """Make a topic without asking over the wire."""
+        self.call(lambda: self.broker.node.create_topic(name, partitions, configs))
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Run a function on the broker's loop, where its state may be touched."""
+        if self._loop is None:
+            raise NotRunningError("the broker is not running")
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(run)
+        return done.result()
+
+    def _run(self, started: Future[None]) -> None:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(self._serve(started))
+
+    async def _serve(self, started: Future[None]) -> None:
+        try:
+            self._loop = asyncio.get_running_loop()
+            self._stopping = asyncio.Event()
+            self.broker = Broker(self._data_dir, port=self._port, config=self._config)
+            await self.broker.start()
+            self.broker.dispatcher.interceptor = self._faults.intercept
+            self._port = self.broker.port
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        started.set_result(None)
+        await self._stopping.wait()
+        await self.broker.stop()

@@ -1,0 +1,67 @@
+"""Requests put to a node as a connection would put them, through the bytes of their version."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from kafkawire.broker.dispatch import Call, Dispatcher
+from kafkawire.broker.metrics import Metrics
+from kafkawire.log.segment import FileRange
+from kafkawire.messages import api
+from kafkawire.records import BatchBuilder, read_batches
+from kafkawire.wire import decode_response, encode_request
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.outbox import Part
+    from kafkawire.messages import Message
+
+
+def begin(node: Node, request: Message, version: int | None = None, client_id: str | None = "test") -> Call:
+    """Let a request be served; its answer may have to be waited for."""
+    which = api(cast("int", type(request).__schema__.key))
+    version = which.versions.last if version is None else version
+    frame = encode_request(request, version=version, correlation_id=7, client_id=client_id)
+    call = Dispatcher(node, Metrics()).begin(frame, ("test", 1), "PLAINTEXT")
+    assert isinstance(call, Call)
+    return call
+
+
+def answer(node: Node, call: Call) -> Any:
+    """The answer of a call, read back from its bytes; None if there is none."""
+    parts = Dispatcher(node, Metrics()).finish(call)
+    if not parts:
+        return None
+    frame = b"".join(map(in_memory, parts))
+    return decode_response(frame, api_key=call.context.api.key, version=call.context.version, correlation_id=7)[1]
+
+
+def ask(node: Node, request: Message, version: int | None = None, client_id: str | None = "test") -> Any:
+    """The answer to a request, waited for if need be."""
+
+    async def serve() -> Any:
+        call = begin(node, request, version, client_id)
+        if call.is_waiting:
+            await Dispatcher(node, Metrics()).wait(call)
+        return answer(node, call)
+
+    return asyncio.run(serve())
+
+
+def in_memory(part: Part) -> bytes | memoryview:
+    return part.read() if isinstance(part, FileRange) else part
+
+
+def batch(*values: bytes | None, key: bytes | None = b"k", timestamp: int = 1_000, **settings: Any) -> bytes:
+    """One batch of records with these values."""
+    builder = BatchBuilder(**settings)
+    for value in values:
+        builder.append(key, value, timestamp=timestamp)
+    return builder.build()
+
+
+def values(data: bytes | bytearray | memoryview | None) -> list[bytes | None]:
+    """The values of all records in some batches."""
+    found = (record.value for each in read_batches(data or b"") for record in each.records())
+    return [None if value is None else bytes(value) for value in found]
