@@ -19,6 +19,7 @@ Libraries, by measurement on 16 KiB and 1 MiB of JSON records (MB/s at 16 KiB un
 
 from __future__ import annotations
 
+import sys
 import threading
 import zlib
 from enum import IntEnum
@@ -66,7 +67,7 @@ class Codec(IntEnum):
 def library(name: str, codec: Codec) -> Any:
     """The module that serves an optional codec, or an error that names the extra to install."""
     try:
-        return import_module(name)
+        return sys.modules.get(name) or import_module(name)
     except ImportError as error:
         raise MissingCodecError(
             f"{codec.name.lower()} batches need the library {name} ({error}): pip install 'kafkawire[codecs]'"
@@ -94,7 +95,7 @@ def _steps(limit: int, packed: int, step: Callable[[int], tuple[bytes, bool]]) -
 
 def _gzip_module() -> Any:
     try:
-        return import_module("isal.isal_zlib")
+        return sys.modules.get("isal.isal_zlib") or import_module("isal.isal_zlib")
     except ImportError:
         return zlib
 
@@ -148,12 +149,21 @@ def _pack_snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 
 def _unpack_lz4(data: Buffer, limit: int, magic: int) -> bytes:
     lz4 = library("lz4.frame", Codec.LZ4)
-    context = lz4.create_decompression_context()
+    # A context serves one thread at a time; making one costs as much as unpacking a small batch.
+    context = getattr(_local, "unpack_lz4", None)
+    if context is None:
+        context = _local.unpack_lz4 = lz4.create_decompression_context()
     source: Buffer = framing.lz4_repaired(data) if magic == 0 else data
+    # Whatever an earlier frame left behind, if it was bad or went on for too long.
+    lz4.reset_decompression_context(context)
+    part: bytes
+    part, read, done = lz4.decompress_chunk(context, source, max_length=min(limit + 1, len(data) * 8 + _ROOM))
+    if done and read == len(source) and len(part) <= limit:
+        return part
+    lz4.reset_decompression_context(context)
 
     def step(room: int) -> tuple[bytes, bool]:
         nonlocal source
-        part: bytes
         part, read, done = lz4.decompress_chunk(context, source, max_length=room)
         source = memoryview(source)[read:]
         if done and source:
@@ -216,7 +226,7 @@ _PACK: dict[Codec, Callable[[Buffer, int | None, int], bytes]] = {
     Codec.LZ4: _pack_lz4,
     Codec.ZSTD: _pack_zstd,
 }
-_UNPACK: dict[Codec, Callable[[Buffer, int, int], Buffer]] = {
+_UNPACK: dict[Codec | int | str, Callable[[Buffer, int, int], Buffer]] = {
     Codec.GZIP: _unpack_gzip,
     Codec.SNAPPY: _unpack_snappy,
     Codec.LZ4: _unpack_lz4,
@@ -247,20 +257,24 @@ def decompress(
     Traceback (most recent call last):
     kafkawire.records.errors.DecompressedSizeError: batch at byte 0: its gzip data unpacks to more than 99 bytes
     """
-    try:
-        chosen = Codec.of(codec)
-    except InvalidRecordError as error:
-        raise CorruptRecordError(str(error), position=position) from None
-    if chosen is Codec.NONE:
-        return data
-    name = chosen.name.lower()
-    if chosen is Codec.ZSTD and magic < 2:
+    unpack = _UNPACK.get(codec)  # a codec's number is found as the codec is
+    if unpack is None:
+        try:
+            chosen = Codec.of(codec)
+        except InvalidRecordError as error:
+            raise CorruptRecordError(str(error), position=position) from None
+        if chosen is Codec.NONE:
+            return data
+        unpack = _UNPACK[chosen]
+    if magic < 2 and unpack is _unpack_zstd:
         raise CorruptRecordError(f"zstd data in magic {magic}, which cannot hold it", position=position)
     try:
-        return _UNPACK[chosen](data, limit, magic)
+        return unpack(data, limit, magic)
     except _LimitError:
+        name = Codec.of(codec).name.lower()
         raise DecompressedSizeError(f"its {name} data unpacks to more than {limit} bytes", position=position) from None
     except (MissingCodecError, MemoryError):
         raise
     except Exception as error:  # each library has its own exceptions for bad data
+        name = Codec.of(codec).name.lower()
         raise CorruptRecordError(f"its {name} data cannot be unpacked: {error}", position=position) from error

@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -28,12 +29,10 @@ _LARGEST = _INT32_MAX - 1024
 _INT32 = struct.Struct(">i")
 
 
+@lru_cache(20_000)  # lengths and deltas repeat; almost all are small
 def _varint(value: int) -> bytes:
     number = (value << 1) ^ (value >> 63)
-    if number < 0x80:
-        return bytes((number & 0x7F,))
     out = bytearray()
-    number &= 2**64 - 1
     while number >= 0x80:
         out.append(number & 0x7F | 0x80)
         number >>= 7
@@ -41,16 +40,16 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _sized(data: Buffer | None) -> bytes:
+def _sized(data: bytes | None) -> bytes:
     return b"\x01" if data is None else _varint(len(data)) + data
 
 
-def _field(data: Buffer | None) -> bytes:
+def _field(data: bytes | None) -> bytes:
     return b"\xff\xff\xff\xff" if data is None else _INT32.pack(len(data)) + data
 
 
 def _bytes(data: Buffer | None) -> bytes | None:
-    return None if data is None else bytes(memoryview(data))
+    return data if data is None or type(data) is bytes else bytes(memoryview(data))
 
 
 def _encode_headers(pairs: tuple[tuple[str, Buffer | None], ...]) -> bytes:
@@ -132,13 +131,11 @@ class Appender:
         offset: int,
     ) -> bytes:
         base = self.base_timestamp if self.count or self._has_fixed_base else timestamp
-        delta = (timestamp - base + 2**63) % 2**64 - 2**63
-        body = b"".join(
-            (
-                *(b"\x00", _varint(delta), _varint(offset - self.base_offset)),
-                *(_sized(key), _sized(value), _encode_headers(pairs) if pairs else b"\x00"),
-            )
-        )
+        delta = timestamp - base
+        if not -(2**63) <= delta < 2**63:
+            delta = (delta + 2**63) % 2**64 - 2**63
+        head = b"\x00" + _varint(delta) + _varint(offset - self.base_offset)
+        body = head + _sized(key) + _sized(value) + (_encode_headers(pairs) if pairs else b"\x00")
         return _varint(len(body)) + body
 
     def _message(

@@ -170,7 +170,7 @@ class _CutError(Exception):
     """Raised inside this module with (code, where, found, expected)."""
 
 
-def _varint(data: memoryview, at: int, stop: int, bits: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int, stop: int, bits: int) -> tuple[int, int]:
     """A zigzag varint of at most `bits` bits, and the position after it."""
     value = shift = 0
     start = at
@@ -195,7 +195,7 @@ def _wrapped(value: int) -> int:
     return value if -(2**63) <= value < 2**63 else (value + 2**63) % 2**64 - 2**63
 
 
-def _bytes_at(data: memoryview, at: int, stop: int, least: int) -> tuple[bytes | None, int]:
+def _bytes_at(data: bytes, at: int, stop: int, least: int) -> tuple[bytes | None, int]:
     length, after = _varint(data, at, stop, 32)
     if length < 0:
         if length < least:
@@ -204,10 +204,19 @@ def _bytes_at(data: memoryview, at: int, stop: int, least: int) -> tuple[bytes |
     end = after + length
     if end > stop:
         raise _CutError(Fault.LENGTH, at, length, stop - after)
-    return bytes(data[after:end]), end
+    return data[after:end], end
 
 
-def _record_at(data: memoryview, at: int, base_offset: int, base_timestamp: int) -> tuple[Record, int]:
+def _headers_at(data: bytes, at: int, stop: int, count: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+    found = []
+    for _ in range(count):
+        name, at = _bytes_at(data, at, stop, 0)
+        content, at = _bytes_at(data, at, stop, -1)
+        found.append(((name or b"").decode("utf-8", "replace"), content))
+    return tuple(found), at
+
+
+def _record_at(data: bytes, at: int, base_offset: int, base_timestamp: int) -> tuple[Record, int]:
     total = len(data)
     length, p = _varint(data, at, total, 32)
     if not 0 <= length <= total - p:
@@ -217,22 +226,26 @@ def _record_at(data: memoryview, at: int, base_offset: int, base_timestamp: int)
         raise _CutError(Fault.SHORT, p, 0, 1)
     stamp, p = _varint(data, p + 1, stop, 64)
     delta, p = _varint(data, p, stop, 32)
-    key, p = _bytes_at(data, p, stop, -1)
+    key: bytes | None = None
+    if p < stop and data[p] == 1:
+        p += 1  # the most common key: null
+    else:
+        key, p = _bytes_at(data, p, stop, -1)
     value, p = _bytes_at(data, p, stop, -1)
-    count, p = _varint(data, p, stop, 32)
-    if not 0 <= count <= stop - p:
-        raise _CutError(Fault.HEADER_COUNT, p, count, stop - p)
     headers: tuple[tuple[str, bytes | None], ...] = ()
-    if count:
-        found = []
-        for _ in range(count):
-            name, p = _bytes_at(data, p, stop, 0)
-            content, p = _bytes_at(data, p, stop, -1)
-            found.append(((name or b"").decode("utf-8", "replace"), content))
-        headers = tuple(found)
+    if p < stop and data[p] == 0:
+        p += 1
+    else:
+        count, p = _varint(data, p, stop, 32)
+        if not 0 <= count <= stop - p:
+            raise _CutError(Fault.HEADER_COUNT, p, count, stop - p)
+        headers, p = _headers_at(data, p, stop, count)
     if p != stop:
         raise _CutError(Fault.RECORD_SIZE, at, length - (stop - p), length)
-    return Record(_wrapped(base_offset + delta), _wrapped(base_timestamp + stamp), key, value, headers), p
+    offset, timestamp = base_offset + delta, base_timestamp + stamp
+    if not (-(2**63) <= offset < 2**63 and -(2**63) <= timestamp < 2**63):
+        offset, timestamp = _wrapped(offset), _wrapped(timestamp)
+    return Record(offset, timestamp, key, value, headers), p
 
 
 def records(
@@ -245,14 +258,14 @@ def records(
     count: int,
 ) -> Iterator[Record]:
     """The records of a magic 2 batch from its unpacked bytes."""
-    data = memoryview(payload).cast("B")
+    data = bytes(payload)
     if not 0 <= count <= len(data) // SMALLEST_RECORD:
         raise corrupt(position, Fault.COUNT, 0, count, len(data) // SMALLEST_RECORD)
     return _records(data, position, base_offset, base_timestamp, max_timestamp, append, count)
 
 
 def _records(
-    data: memoryview, position: int, base_offset: int, base_timestamp: int, max_timestamp: int, append: bool, count: int
+    data: bytes, position: int, base_offset: int, base_timestamp: int, max_timestamp: int, append: bool, count: int
 ) -> Iterator[Record]:
     at = 0
     for _ in range(count):

@@ -81,36 +81,39 @@ class Batch(BatchHeader):
 class BatchReader:
     """The batches of a buffer, one after the other."""
 
-    __slots__ = ("_data", "_position", "_verify", "partial_tail")
+    __slots__ = ("_data", "_position", "_size", "_verify", "partial_tail")
 
     def __init__(self, buffer: Buffer, verify: bool) -> None:
         self._data = memoryview(buffer).cast("B")
         self._verify = verify
         self._position = 0
-        self.partial_tail = len(self._data) if self._is_tail(0) else 0
+        self._size = self._whole_at(0)
+        self.partial_tail = 0 if self._size else len(self._data)
 
-    def _is_tail(self, position: int) -> bool:
-        """Whether too few bytes are left at a position; bad bytes there are no tail, and are refused when reached."""
+    def _whole_at(self, position: int) -> int:
+        """The size of the batch at a position, 0 for a tail, -1 for bad bytes (refused when they are reached)."""
         try:
             size = size_at(self._data, position)
         except CorruptRecordError:
-            return False
-        return not size or size > len(self._data) - position
+            return -1
+        return size if size <= len(self._data) - position else 0
 
     def __iter__(self) -> Iterator[Batch]:
         return self
 
     def __next__(self) -> Batch:
-        data, position = self._data, self._position
-        if self._is_tail(position):
+        data, position, size = self._data, self._position, self._size
+        if size <= 0:
+            if size:
+                size_at(data, position)
             raise StopIteration
-        end = position + size_at(data, position)
-        tail = len(data) - end if self._is_tail(end) else 0
-        batch = Batch(*header_fields(data, position, end - position), data[position:end], tail)
+        end = position + size
+        following = self._whole_at(end)
+        tail = 0 if following else len(data) - end
+        batch = Batch(*header_fields(data, position, size), data[position:end], tail)
         if self._verify:
             batch.verify()
-        self._position = end
-        self.partial_tail = tail
+        self._position, self._size, self.partial_tail = end, following, tail
         return batch
 
 
