@@ -138,7 +138,7 @@ def _text(challenge: bytes, mechanism: str) -> str:
 
 
 def _attributes(message: str, mechanism: str) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for part in message.split(","):
         name, equals, value = part.partition("=")
         if len(name) != 1 or not equals:

@@ -1,0 +1,226 @@
+"""Connections and metadata over blocking sockets, for code that has no event loop.
+
+Rules:
+- The same greeting, frames and checks as over asyncio; one request is in flight, or sent ahead by its owner.
+- A deadline is for the whole answer, not for each read.
+- An object belongs to one thread at a time; `close` may come from another and ends a read that waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import ssl
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkawire.client.backoff import wait_before
+from kafkawire.client.errors import (
+    AuthenticationFailedError,
+    ConnectionLostError,
+    RequestTimeoutError,
+    is_retriable,
+)
+from kafkawire.client.greeting import greet
+from kafkawire.client.inbox import Inbox
+from kafkawire.client.metadata import Metadata, Node
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import Message, MetadataRequest, MetadataResponse, api
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+from kafkawire.wire import Negotiated, decode_response, encode_request_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkawire.client.options import ClientOptions
+
+_Answer = TypeVar("_Answer", bound=Message)
+_Result = TypeVar("_Result")
+
+
+class SocketConnection:
+    """A greeted connection to one broker."""
+
+    def __init__(self, host: str, port: int, options: ClientOptions) -> None:
+        self.place = f"{host}:{port}"
+        self.negotiated = Negotiated({})
+        self._options = options
+        self._inbox = Inbox(options.receive_message_max_bytes)
+        self._frames: list[bytes | memoryview] = []
+        self._sent: list[tuple[int, int, int]] = []
+        self._correlation_id = 0
+        seconds = options.connect_timeout_ms / 1000
+        try:
+            self._socket = socket.create_connection((host, port), seconds)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            tls = options.tls()
+            if tls is not None:
+                self._socket = tls.wrap_socket(self._socket, server_hostname=host)
+            self._greet()
+        except ssl.SSLCertVerificationError as error:
+            raise AuthenticationFailedError(f"{self.place}: {error.verify_message}") from error
+        except OSError as error:
+            if isinstance(error, KafkaWireError):
+                self.close()
+                raise
+            raise ConnectionLostError(f"{self.place}: {error.strerror or error}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def request(self, message: Message, answer: type[_Answer], *, version: int | None = None) -> _Answer:
+        """Send a request and wait for its answer."""
+        self.send(message, version=version)
+        return self.receive(answer)
+
+    def send(self, message: Message, *, version: int | None = None) -> None:
+        """Send a request; its answer is received later, in order."""
+        key = type(message).__schema__.key
+        assert key is not None
+        chosen = self.negotiated.version(key) if version is None else version
+        self._correlation_id = (self._correlation_id + 1) % 2**31
+        parts = encode_request_parts(
+            message, version=chosen, correlation_id=self._correlation_id, client_id=self._options.client_id
+        )
+        self._socket.settimeout(self._options.request_timeout_ms / 1000)
+        with self._lost():
+            self._socket.sendall(b"".join(parts))
+        self._sent.append((key, chosen, self._correlation_id))
+
+    def receive(self, answer: type[_Answer], *, seconds: float | None = None) -> _Answer:
+        """The answer to the first request that has none yet."""
+        key, version, correlation_id = self._sent[0]
+        wait = self._options.request_timeout_ms / 1000 if seconds is None else seconds
+        deadline = time.monotonic() + wait
+        while not self._frames:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._give_up(key, version)
+            self._socket.settimeout(left)
+            try:
+                with self._lost():
+                    count = self._socket.recv_into(self._inbox.room())
+            except RequestTimeoutError:
+                self._give_up(key, version)
+            if not count:
+                self.close()
+                raise ConnectionLostError(f"{self.place}: the broker closed the connection")
+            self._frames = self._inbox.received(count)
+        del self._sent[0]
+        _, message = decode_response(self._frames.pop(0), api_key=key, version=version, correlation_id=correlation_id)
+        assert isinstance(message, answer)
+        return message
+
+    def close(self) -> None:
+        wire = getattr(self, "_socket", None)
+        if wire is not None:
+            with contextlib.suppress(OSError):
+                wire.shutdown(socket.SHUT_RDWR)
+            wire.close()
+
+    def _greet(self) -> None:
+        words = greet(self._options)
+        message, version = next(words)
+        while True:
+            key = type(message).__schema__.key
+            assert key is not None
+            self.send(message, version=version)
+            seconds = self._options.connect_timeout_ms / 1000
+            answer = self.receive(api(key).response, seconds=seconds)
+            try:
+                message, version = words.send(answer)
+            except StopIteration as done:
+                self.negotiated = done.value
+                return
+
+    def _give_up(self, key: int, version: int) -> None:
+        self.close()
+        raise RequestTimeoutError(f"{self.place}: no answer to {api(key).name} v{version} in time")
+
+    @contextlib.contextmanager
+    def _lost(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise RequestTimeoutError(f"{self.place}: the broker does not read") from error
+        except OSError as error:
+            raise ConnectionLostError(f"{self.place}: the connection was lost: {error.strerror or error}") from error
+
+
+class SocketCluster:
+    """Metadata, and a connection to each broker, over blocking sockets."""
+
+    def __init__(self, options: ClientOptions) -> None:
+        self.options = options
+        self.metadata = Metadata()
+        self._connections: dict[int, SocketConnection] = {}
+
+    def connection(self, node: Node) -> SocketConnection:
+        """The connection to a broker, made if need be."""
+        known = self._connections.get(node.id)
+        if known is not None and known.place == f"{node.host}:{node.port}":
+            return known
+        made = self._connections[node.id] = SocketConnection(node.host, node.port, self.options)
+        return made
+
+    def request(self, node: Node, message: Message, answer: type[_Answer]) -> _Answer:
+        """Ask one broker; a connection that fails is not used again."""
+        try:
+            return self.connection(node).request(message, answer)
+        except KafkaWireError:
+            lost = self._connections.pop(node.id, None)
+            if lost is not None:
+                lost.close()
+            raise
+
+    def refresh(self, topics: list[str] | None) -> None:
+        """Ask for metadata of these topics, or of all; of known brokers first, then of the bootstrap servers."""
+        attempts = []
+        known = list(self.metadata.nodes.values())
+        servers = [Node(-1 - number, host, port) for number, (host, port) in enumerate(self.options.servers)]
+        random.shuffle(known)
+        random.shuffle(servers)
+        for node in (*known, *servers):
+            try:
+                return self._ask(node, topics)
+            except KafkaWireError as error:
+                if not is_retriable(error) and getattr(error, "code", 0) != ErrorCode.REBOOTSTRAP_REQUIRED:
+                    raise
+                attempts.append(str(error))
+        raise ConnectionLostError("no broker answers: " + "; ".join(attempts or ["no bootstrap server is given"]))
+
+    def retry(self, what: str, topics: list[str] | None, attempt: Callable[[], _Result]) -> _Result:
+        """Try until it works or `default_api_timeout_ms` is over, with fresh metadata between tries."""
+        options = self.options
+        seconds = options.default_api_timeout_ms / 1000
+        deadline, tries = time.monotonic() + seconds, 0
+        while True:
+            try:
+                return attempt()
+            except KafkaWireError as error:
+                if not is_retriable(error):
+                    raise
+                tries += 1
+                pause = wait_before(tries, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+                if time.monotonic() + pause >= deadline:
+                    raise RequestTimeoutError(
+                        f"{what}: given up after {seconds:g} s and {tries} tries: {error}"
+                    ) from error
+                time.sleep(pause)
+                if not isinstance(error, KafkaError) or error.refresh_metadata:
+                    with contextlib.suppress(ConnectionLostError, RequestTimeoutError):
+                        self.refresh(topics)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def _ask(self, node: Node, topics: list[str] | None) -> None:
+        wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        response = self.request(node, request, MetadataResponse)
+        if response.error_code:
+            raise error_for(response.error_code, f"{node.host}:{node.port}: Metadata")
+        self.metadata.update(response, is_complete=topics is None, now=time.monotonic())

@@ -1,0 +1,136 @@
+"""Bulk reading over blocking sockets: ranges, columns, looking up offsets, and faults."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkawire.client.errors import ClientError, ConnectionLostError, RequestTimeoutError
+from kafkawire.client.fetch import BulkReader
+from kafkawire.messages.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from tests.client.conftest import RunningBroker
+
+COUNT = 5000
+
+
+@pytest.fixture(scope="module")
+def topic(broker: RunningBroker) -> str:
+    broker.create_topic("bulk", 3)
+    broker.fill("bulk", COUNT)
+    broker.fill("bulk", 10, partition=2)
+    return "bulk"
+
+
+@pytest.fixture
+def reader(broker: RunningBroker) -> Iterator[BulkReader]:
+    with BulkReader(broker.bootstrap, fetch_max_wait_ms=20, default_api_timeout_ms=300) as reader:
+        yield reader
+
+
+def values(batches: Iterator[pa.RecordBatch]) -> list[int]:
+    return [int(value or 0) for batch in batches for value in batch.column("value").to_pylist()]
+
+
+def test_a_whole_partition_is_read_to_its_present_end(reader: BulkReader, topic: str) -> None:
+    assert values(reader.read(topic, 0, 0)) == list(range(COUNT))
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (150, 151), (99, 301), (COUNT - 1, COUNT), (7, 7), (9, 3)])
+def test_a_range_is_half_open_wherever_batches_begin(reader: BulkReader, topic: str, start: int, end: int) -> None:
+    assert values(reader.read(topic, 0, start, end)) == list(range(start, end))
+
+
+def test_a_small_fetch_takes_more_fetches(reader: BulkReader, topic: str) -> None:
+    batches = list(reader.read(topic, 0, 0, 1000, fetch_bytes=5000))
+    assert len(batches) > 3
+    assert values(iter(batches)) == list(range(1000))
+
+
+def test_columns_are_those_asked_for(reader: BulkReader, topic: str) -> None:
+    (batch,) = reader.read(topic, 2, 3, 5, columns=["key", "offset"])
+    assert batch.to_pylist() == [{"key": b"k3", "offset": 3}, {"key": b"k4", "offset": 4}]
+
+
+def test_partitions_and_offsets_are_looked_up(reader: BulkReader, topic: str) -> None:
+    assert topic in reader.topics()
+    assert reader.partitions(topic) == [0, 1, 2]
+    assert reader.earliest(topic) == {0: 0, 1: 0, 2: 0}
+    assert reader.latest(topic) == {0: COUNT, 1: 0, 2: 10}
+    assert reader.latest(topic, [2], isolation="read_committed") == {2: 10}
+    assert reader.offsets_at(topic, 1_700_000_000_004, [0, 1, 2]) == {0: 4, 1: None, 2: 4}
+
+
+def test_readings_follow_each_other_on_the_same_connection(
+    reader: BulkReader, topic: str, broker: RunningBroker
+) -> None:
+    values(reader.read(topic, 0, 0, 10))
+    before = broker.broker.metrics.connections_total
+    for _ in range(5):
+        assert values(reader.read(topic, 2, 0, 10)) == list(range(10))
+    assert broker.broker.metrics.connections_total == before
+
+
+def test_readings_may_run_side_by_side(reader: BulkReader, topic: str) -> None:
+    one, other = reader.read(topic, 0, 0, 500), reader.read(topic, 2, 0, 10)
+    first = next(other)
+    assert values(one) == list(range(500))
+    assert values(iter([first, *other])) == list(range(10))
+
+
+def test_a_reading_that_is_left_ends_its_thread(reader: BulkReader, topic: str) -> None:
+    before = threading.active_count()
+    reading = reader.read(topic, 0, 0, COUNT, fetch_bytes=2000)
+    next(reading)
+    assert threading.active_count() == before + 1
+    reading.close()  # type: ignore[attr-defined]  # it is a generator
+    assert threading.active_count() == before
+
+
+def test_an_offset_that_the_log_does_not_have_is_an_error(reader: BulkReader, topic: str) -> None:
+    with pytest.raises(OffsetOutOfRangeError, match=f"bulk-0 at offset {COUNT + 1}"):
+        list(reader.read(topic, 0, COUNT + 1, COUNT + 9))
+    with pytest.raises(ClientError, match="offset -5, expected 0 or more"):
+        reader.read(topic, 0, -5, 1)
+
+
+def test_a_range_beyond_the_end_waits_and_then_says_where_it_stands(reader: BulkReader, topic: str) -> None:
+    reading = reader.read(topic, 2, 5, 11)
+    assert values(iter([next(reading)])) == [5, 6, 7, 8, 9]
+    with pytest.raises(RequestTimeoutError, match=r"bulk-2: .*at offset 10 .*0.3 s"):
+        next(reading)
+
+
+def test_a_topic_that_does_not_exist(reader: BulkReader) -> None:
+    with pytest.raises(UnknownTopicOrPartitionError, match="topic 'missing'"):
+        reader.partitions("missing")
+    with pytest.raises(RequestTimeoutError, match="missing"):
+        reader.latest("missing")
+
+
+def test_nobody_listens() -> None:
+    with (
+        BulkReader("127.0.0.1:1", default_api_timeout_ms=50) as reader,
+        pytest.raises((ConnectionLostError, RequestTimeoutError), match=r"127\.0\.0\.1:1"),
+    ):
+        reader.partitions("any")
+
+
+def test_a_bad_isolation_is_refused(reader: BulkReader, topic: str) -> None:
+    with pytest.raises(ClientError, match="isolation 'dirty': expected read_committed or read_uncommitted"):
+        reader.read(topic, 0, 0, 1, isolation="dirty")
+
+
+def test_a_large_answer_comes_in_parts(reader: BulkReader, broker: RunningBroker) -> None:
+    broker.create_topic("large", max_message_bytes="30000000")
+    broker.append("large", 0, [(None, bytes(1_000_000))] * 20, compression="zstd")
+    batches = list(reader.read("large", 0, 0, 20, columns=["value"]))
+    assert len(batches) >= 3
+    assert sum(batch.num_rows for batch in batches) == 20
