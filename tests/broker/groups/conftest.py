@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-
-from broker.groups.scene import Scene
+from tests.broker.groups.scene import Scene
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker.groups.scene import GROUP, RANGE, REBALANCE, SESSION, Scene, subscription
 
-from broker.groups.scene import GROUP, RANGE, REBALANCE, SESSION, Scene, subscription
 from kafkawire.broker.groups.exchanges import Protocol
 from kafkawire.broker.groups.rebalance import NEW_MEMBER_JOIN_MS
 from kafkawire.broker.groups.settings import GroupSettings

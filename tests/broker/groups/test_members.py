@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker.groups.scene import subscription
 
-from broker.groups.scene import subscription
 from kafkawire.broker.groups.exchanges import Protocol
 from kafkawire.broker.groups.members import Member, elect_protocol, subscribed_topics
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker.groups.scene import GROUP, Request, Scene, subscription
 
-from broker.groups.scene import GROUP, Request, Scene, subscription
 from kafkawire.broker.groups.exchanges import JoinResult, Protocol
 from kafkawire.broker.groups.settings import GroupSettings
 from kafkawire.broker.groups.states import State

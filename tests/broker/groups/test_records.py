@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 import pytest
+from tests.broker.groups.scene import GROUP, SESSION, START, Scene, subscription
 
-from broker.groups.scene import GROUP, SESSION, START, Scene, subscription
 from kafkawire.broker.groups.group import CommittedOffset
 from kafkawire.broker.groups.loading import Replay
 from kafkawire.broker.groups.offsets_log import partition_of

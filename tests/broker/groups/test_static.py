@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker.groups.scene import RANGE, REBALANCE, SESSION, Scene
 
-from broker.groups.scene import RANGE, REBALANCE, SESSION, Scene
 from kafkawire.broker.groups.exchanges import Protocol
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
@@ -134,6 +134,21 @@ def test_a_rebalance_that_nobody_joined_in_time_waits_for_the_first_who_does(sce
     again = scene.join(one, instance="one")
     scene.pass_time(REBALANCE)
     assert again.joined.generation == 3
+
+
+def test_a_static_member_that_came_back_and_never_fetches_its_part_is_out_like_any_other(scene: Scene) -> None:
+    one = scene.join(instance="one")
+    scene.pass_time(0)
+    two = scene.join(instance="two")
+    leader = scene.join(one.joined.member_id, instance="one").joined.member_id
+    scene.sync(leader, 2, instance="one")
+    back = scene.join(instance="two").joined.member_id
+    assert back != two.joined.member_id
+    for _ in range(REBALANCE // 5_000):
+        scene.pass_time(5_000)
+        scene.heartbeat(leader, 2, "one")
+        scene.heartbeat(back, 2, "two")
+    assert list(scene.group.instances) == ["one"]
 
 
 def test_an_administrator_removes_a_static_member_by_its_name(scene: Scene) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker.groups.scene import GROUP, SESSION, Scene
 
-from broker.groups.scene import GROUP, SESSION, Scene
 from kafkawire.broker.groups.exchanges import Leaver
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.broker.groups.scene import REBALANCE, SESSION, Scene
 
-from broker.groups.scene import REBALANCE, SESSION, Scene
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError, RecordTooLargeError
 

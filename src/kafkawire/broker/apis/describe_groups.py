@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def refuse(request: DescribeGroupsRequest, error: ErrorAnswer, context: RequestContext) -> DescribeGroupsResponse:
+    message = error.message if context.version >= 6 else None
     return DescribeGroupsResponse(
         groups=[
-            DescribeGroupsResponse.DescribedGroup(group_id=each, error_code=error.code, error_message=error.message)
+            DescribeGroupsResponse.DescribedGroup(group_id=each, error_code=error.code, error_message=message)
             for each in request.groups
         ]
     )

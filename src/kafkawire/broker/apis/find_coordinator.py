@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
 GROUP, TRANSACTION = 0, 1
 NO_NODE: Final = -1
+NO_PORT: Final = -1
 
 
 def refuse(request: FindCoordinatorRequest, error: ErrorAnswer, context: RequestContext) -> FindCoordinatorResponse:
-    response = FindCoordinatorResponse(error_code=error.code, error_message=error.message, node_id=NO_NODE, port=-1)
-    response.coordinators = [
-        FindCoordinatorResponse.Coordinator(
-            key=key, node_id=NO_NODE, port=-1, error_code=error.code, error_message=error.message
-        )
-        for key in request.coordinator_keys
-    ]
-    return response
+    code, message = error
+    if context.version < 4:
+        return FindCoordinatorResponse(error_code=code, error_message=message, node_id=NO_NODE, port=NO_PORT)
+    return FindCoordinatorResponse(
+        coordinators=[
+            FindCoordinatorResponse.Coordinator(
+                key=key, node_id=NO_NODE, port=NO_PORT, error_code=code, error_message=message
+            )
+            for key in request.coordinator_keys
+        ]
+    )
 
 
 @serves("FindCoordinator", refuse=refuse)
