@@ -12,7 +12,11 @@ from kafkawire.spark.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.maxConcurrentOutputFileWriters": "7",
+}
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from tests.spark.logs import batches, write_segment
 
 from kafkawire.spark import SessionError, build_session, session
-from kafkawire.spark.session import running_session, settings_for
+from kafkawire.spark.session import default_master, running_session, settings_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,12 +18,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_settings_of_the_caller_go_before_ours() -> None:
-    settings = settings_for("local[1]", {"spark.ui.enabled": "true"})
-    assert settings["spark.ui.enabled"] == "true"
-    assert settings["spark.python.unix.domain.socket.enabled"] == "true"
-    assert settings["spark.driver.host"] == "127.0.0.1"
+def test_only_a_local_master_is_kept_to_this_machine() -> None:
+    assert settings_for("local[1]")["spark.driver.host"] == "127.0.0.1"
     assert "spark.driver.host" not in settings_for("spark://host:7077")
+    assert "spark.driver.host" not in settings_for(None)
+
+
+@pytest.mark.xdist_group("spark")
+def test_settings_of_the_caller_go_before_ours(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.sql.session.timeZone") == "UTC"
+    assert conf.get("spark.python.unix.domain.socket.enabled") == "true"
+    assert conf.get("spark.sql.maxConcurrentOutputFileWriters") == "7", "see the settings of the session under test"
+
+
+def test_under_spark_submit_the_master_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_master() == "local[*]"
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert default_master() is None
 
 
 def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from kafkawire.cli import output
-from kafkawire.cli.pipeline import print_columns, print_summary, run_segments
+from kafkawire.cli.pipeline import print_columns, print_places, print_summary, run_segments
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class DemoError(KafkaWireError):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="where it goes (default: demo)")
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="Spark's master (default: %(default)s)")
+    parser.add_argument("--master", metavar="URL", help="Spark's master (default: all of this machine)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     proof = f"All {found.num_rows} records came out as they went in: key, value, headers, time and offset of each."
     print(f"\n{output.coloured(proof, 'green')}\n")
     _print_some(found)
-    print(f"\nlog files: {logs}\ntables:    {tables}/{{batches,records}}\nmanifest:  {tables / 'manifest.json'}")
+    print(f"\n{'log files:':<10} {logs}")
+    print_places(tables, ("batches", "records"), summary)
     return 0
 
 

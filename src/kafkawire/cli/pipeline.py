@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="permissive",
         help="unreadable bytes: report and go on (default), fail, or leave out in silence",
     )
-    run_parser.add_argument("--master", default="local[*]", metavar="URL", help="Spark's master (default: %(default)s)")
+    run_parser.add_argument("--master", metavar="URL", help="Spark's master (default: all of this machine)")
     run_parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a Spark setting, again for more"
     )
@@ -67,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         output.print_json([{"out": str(args.out), **summary.as_dict()}])
     else:
         print_summary(summary)
-        print(f"\ntables: {args.out}/{{{','.join([*tables, *(['faults'] if summary.faults else [])])}}}")
-        print(f"manifest: {args.out / 'manifest.json'}")
+        print()
+        print_places(args.out, tables, summary)
     return 1 if summary.faults else 0
 
 
@@ -79,13 +79,13 @@ def run_segments(
     tables: tuple[str, ...] = ("batches", "records"),
     mode: str = "PERMISSIVE",
     overwrite: bool = False,
-    master: str = "local[*]",
+    master: str | None = None,
     settings: dict[str, str] | None = None,
 ) -> Summary:
     """Run the job with a progress bar, in a Spark session of its own unless one is running."""
     from kafkawire.spark.listing import list_segments
     from kafkawire.spark.outputs import OutputDirectory
-    from kafkawire.spark.session import require_spark, running_session
+    from kafkawire.spark.session import default_master, require_spark, running_session
 
     require_spark()
     files = list_segments(paths)
@@ -97,7 +97,7 @@ def run_segments(
     directory = OutputDirectory.claim(out, overwrite=overwrite)
     with ExitStack() as stack:
         with _status("starting Spark ..."):
-            session = running_session(master, settings=settings, log_file=directory.log_file)
+            session = running_session(master or default_master(), settings=settings, log_file=directory.log_file)
             spark = stack.enter_context(session)
         from kafkawire.spark.jobs import SegmentsJob
 
@@ -155,6 +155,13 @@ def print_summary(summary: Summary) -> None:
     if summary.fault_examples:
         print()
         print_columns(("file", "position", "size", "fault"), summary.fault_examples)
+
+
+def print_places(out: Path, tables: Sequence[str], summary: Summary) -> None:
+    """Where the results of a run are."""
+    for table in [*tables, *(["faults"] if summary.faults else [])]:
+        print(f"{table + ':':<10} {out / table}")
+    print(f"{'manifest:':<10} {out / 'manifest.json'}")
 
 
 def print_columns(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:

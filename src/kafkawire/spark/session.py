@@ -38,6 +38,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.log.level": "ERROR",
 }
 _LOOPBACK: Final = "127.0.0.1"
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
@@ -51,7 +52,9 @@ def build_session(
     settings: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> SparkSession:
-    """A Spark session with kafkawire's data sources registered; `settings` go before ours, None leaves the master open.
+    """A Spark session with kafkawire's data sources registered; a master of None is left to spark-submit.
+
+    Settings given here or to spark-submit go before ours.
 
     >>> from kafkawire.spark import build_session
     >>> spark = build_session("local[1]")  # doctest: +SKIP
@@ -62,7 +65,9 @@ def build_session(
 
     from kafkawire.spark.registration import register
 
-    conf = SparkConf().setAppName(app_name).setAll(list(settings_for(master, settings).items()))
+    conf = SparkConf().setAppName(app_name).setAll(list((settings or {}).items()))
+    for name, value in settings_for(master).items():
+        conf.setIfMissing(name, value)
     if master:
         conf.setMaster(master)
     if not _is_running():
@@ -70,6 +75,11 @@ def build_session(
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     register(spark)
     return spark
+
+
+def default_master() -> str | None:
+    """Every processor of this machine; under spark-submit, what that was told."""
+    return None if _SUBMITTED in os.environ else "local[*]"
 
 
 def require_spark() -> None:
@@ -83,7 +93,7 @@ def require_spark() -> None:
 def _is_running() -> bool:
     from pyspark import SparkContext
 
-    return SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+    return SparkContext._active_spark_context is not None or _SUBMITTED in os.environ
 
 
 @contextmanager
@@ -92,7 +102,9 @@ def running_session(
 ) -> Iterator[SparkSession]:
     """A session for the length of a block: stopped at its end, unless it was running before."""
     require_spark()
-    was_running = _is_running()
+    from pyspark import SparkContext
+
+    was_running = SparkContext._active_spark_context is not None
     spark = build_session(master, settings=settings, log_file=log_file)
     try:
         yield spark
@@ -101,10 +113,9 @@ def running_session(
             spark.stop()
 
 
-def settings_for(master: str | None, settings: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Every setting of a session, those of the caller last."""
-    local = _LOCAL_SETTINGS if master and master.startswith("local") else {}
-    return {**SETTINGS, **local, **(settings or {})}
+def settings_for(master: str | None) -> dict[str, str]:
+    """What a session is started with where nobody said otherwise."""
+    return {**SETTINGS, **(_LOCAL_SETTINGS if master and master.startswith("local") else {})}
 
 
 def _start(conf: SparkConf, log_file: Path | None) -> None:
