@@ -171,8 +171,7 @@ def writing(builder_class: Callable[..., Any]) -> Iterator[Row]:
 
 
 def codecs() -> Iterator[Row]:
-    """Unpacking 16 KiB, as a producer's batches are, against the libraries: with a bound on the output, as ours has, and
-    without, where ours may lose what its checks cost."""
+    """Unpacking 16 KiB against the libraries: with a bound, as ours has, and without, where ours pays for its checks."""
     text = b"".join(json.dumps({"id": step, "user": f"user-{step % 97}"}).encode() for step in range(600))[: 16 * 1024]
     lz4_packed, zstd_packed = bytes(compress("lz4", text)), bytes(compress("zstd", text))
     kept = zstandard.ZstdDecompressor()

@@ -1,5 +1,5 @@
-/* Loads, stores and varints, without undefined behaviour on any input: every access is a memcpy inside checked bounds.
- * Fault numbers are those of errors.Fault. */
+/* Loads, stores, copies and varints, without undefined behaviour on any input: every access is a memcpy inside checked
+ * bounds. */
 #ifndef KW_BYTES_H
 #define KW_BYTES_H
 #include <stdint.h>

@@ -154,10 +154,16 @@ def _unpack_lz4(data: Buffer, limit: int, magic: int) -> bytes:
     if context is None:
         context = _local.unpack_lz4 = lz4.create_decompression_context()
     source: Buffer = framing.lz4_repaired(data) if magic == 0 else data
-    # Whatever an earlier frame left behind, if it was bad or went on for too long.
-    lz4.reset_decompression_context(context)
+    try:
+        return _unpack_lz4_frame(lz4, context, source, limit)
+    except BaseException:
+        lz4.reset_decompression_context(context)
+        raise
+
+
+def _unpack_lz4_frame(lz4: Any, context: Any, source: Buffer, limit: int) -> bytes:
     part: bytes
-    part, read, done = lz4.decompress_chunk(context, source, max_length=min(limit + 1, len(data) * 8 + _ROOM))
+    part, read, done = lz4.decompress_chunk(context, source, max_length=min(limit + 1, len(source) * 8 + _ROOM))
     if done and read == len(source) and len(part) <= limit:
         return part
     lz4.reset_decompression_context(context)
@@ -172,7 +178,7 @@ def _unpack_lz4(data: Buffer, limit: int, magic: int) -> bytes:
             raise EOFError("the data ends inside the lz4 frame")
         return part, done
 
-    return _steps(limit, len(data), step)
+    return _steps(limit, len(source), step)
 
 
 def _pack_lz4(data: Buffer, level: int | None, magic: int) -> bytes:

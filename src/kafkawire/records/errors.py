@@ -42,7 +42,7 @@ class MissingCodecError(RecordsError, ImportError):
 
 
 class Fault(IntEnum):
-    """Why bytes are corrupt, as the kernel reports it; `_bytes.h` has the same numbers."""
+    """Why bytes are corrupt, as the kernel reports it; `_record.h` has the same numbers."""
 
     NONE = 0
     SIZE = 1
