@@ -1,0 +1,141 @@
+"""Groups at work in a node: timers, gauges, and a log that can be deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.broker.asking import batch
+from tests.broker.groups.talk import GROUP, Talk, commit_request, sync_request
+from tests.broker.groups.talk import talk as talk
+
+from kafkawire.broker.groups.states import State
+from kafkawire.broker.service import Gauge
+from kafkawire.broker.topics import CONSUMER_OFFSETS
+from kafkawire.messages import OffsetFetchRequest
+from kafkawire.messages.errors import ErrorCode, KafkaStorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkawire.broker.clock import ManualClock
+    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.node import Node
+
+WEEK = 7 * 86_400_000
+
+
+def group_of(node: Node) -> Group:
+    group = node.groups.find(GROUP)
+    assert group is not None
+    return group
+
+
+def test_a_silent_member_is_out_without_anyone_asking(talk: Talk) -> None:
+    talk.member()
+    talk.turn(10_000)
+    assert group_of(talk.node).state is State.EMPTY
+
+
+def test_members_that_were_loaded_have_one_session_to_show_themselves(
+    talk: Talk, open_node: Callable[..., Node], clock: ManualClock
+) -> None:
+    talk.member()
+    again = open_node()
+    again.start()
+    assert group_of(again).state is State.STABLE
+    clock.advance(10_000)
+    assert group_of(again).state.value == "Empty"
+
+
+def test_expired_offsets_are_looked_for_from_time_to_time(talk: Talk) -> None:
+    talk.commit(42)
+    talk.turn(WEEK - 1)
+    assert talk.committed() == 42
+    talk.turn(600_000)
+    assert list(talk.node.groups) == []
+
+
+def test_expiry_that_cannot_be_written_is_tried_again(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk.commit(42)
+
+    def fail(*_: object) -> None:
+        raise KafkaStorageError("no disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(talk.node, "append", fail)
+        talk.turn(WEEK + 600_000)
+    assert talk.committed() == 42
+    assert "expired offsets are still kept" in caplog.text
+    talk.turn(600_000)
+    assert list(talk.node.groups) == []
+
+
+def test_a_stopped_service_does_nothing_more(talk: Talk) -> None:
+    talk.member()
+    talk.node.groups.stop()
+    talk.turn(WEEK)
+    assert group_of(talk.node).state is State.STABLE
+
+
+def test_gauges_tell_states_members_and_lag(talk: Talk) -> None:
+    joined = talk.member()
+    talk.node.append("orders", 0, batch(b"a", b"b", b"c"))
+    talk.commit(1, member_id=joined.member_id, generation_id_or_member_epoch=1)
+    assert list(talk.node.groups.gauges()) == [
+        Gauge("kafkawire_groups", {"state": "Stable"}, 1),
+        Gauge("kafkawire_group_members", {"group": GROUP}, 1),
+        Gauge("kafkawire_group_lag", {"group": GROUP, "topic": "orders", "partition": "0"}, 2),
+    ]
+
+
+def test_members_have_to_start_anew_when_the_offsets_topic_is_deleted(talk: Talk) -> None:
+    joined = talk.member()
+    waiting = talk.join()
+    talk.node.delete_topic(talk.node.topics.get(CONSUMER_OFFSETS))
+    assert waiting.answer.error_code == ErrorCode.NOT_COORDINATOR
+    assert talk.heartbeat(joined) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert talk.commit(5) == ErrorCode.NONE
+    assert talk.committed() == 5
+
+
+class TestFlushOnAck:
+    @pytest.fixture
+    def durable(self, open_node: Callable[..., Node], clock: ManualClock) -> Iterator[Talk]:
+        node = open_node(flush_on_ack="true", offsets_topic_num_partitions="1")
+        node.create_topic("orders", 1)
+        node.start()
+        with asyncio.Runner() as runner:
+            yield Talk(node, clock, runner)
+
+    def test_nobody_is_told_of_a_commit_before_the_disk_has_it(
+        self, durable: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        disk = asyncio.Event()
+
+        async def slow(*_: object) -> None:
+            await disk.wait()
+
+        monkeypatch.setattr(durable.node.flusher, "wait", slow)
+        commit = durable.start(commit_request(42), 9)
+        fetch = durable.start(OffsetFetchRequest(group_id=GROUP, topics=None), 7)
+        assert (commit.is_waiting, fetch.is_waiting) == (True, True)
+        disk.set()
+        assert commit.answer.topics[0].partitions[0].error_code == ErrorCode.NONE
+        assert fetch.answer.topics[0].partitions[0].committed_offset == 42
+
+    def test_a_disk_that_fails_is_told_as_a_coordinator_to_look_for_again(
+        self, durable: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object) -> None:
+            raise KafkaStorageError("no disk")
+
+        joined = durable.join().answer
+        monkeypatch.setattr(durable.node.flusher, "wait", fail)
+        commit = durable.ask(commit_request(42, group_id="simple"), 9)
+        assert commit.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+        sync = durable.ask(sync_request(joined, {joined.member_id: b"all"}))
+        assert sync.error_code == ErrorCode.NOT_COORDINATOR
