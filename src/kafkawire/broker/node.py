@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
-from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.journal import Journal
 from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions

@@ -1,0 +1,88 @@
+"""Changing settings over the wire: of topics, of this broker, of all brokers.
+
+Rules:
+- A resource changes whole or not at all, and only after every value was checked.
+- A broker is named by its number, all brokers by the empty name; others are INVALID_REQUEST.
+- null as a value takes a setting back to its default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.configs import ConfigType, keys
+from kafkawire.broker.node import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker.topics import check_name
+from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
+
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+_SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker"}
+
+
+def find_topic(node: Node, name: str) -> Topic:
+    """The topic of a name that a request gives."""
+    check_name(name)
+    return node.topics.get(name)
+
+
+def check_broker(node: Node, name: str) -> None:
+    """Refuse the name of another broker."""
+    if name not in ("", str(node.id)):
+        raise InvalidRequestError(f"broker {name!r}, expected {str(node.id)!r}, the only one, or '' for all")
+
+
+def current(node: Node, kind: int, name: str) -> dict[str, str]:
+    """The settings a resource has of its own."""
+    if kind == TOPIC_RESOURCE:
+        return dict(find_topic(node, name).configs)
+    if kind != BROKER_RESOURCE:
+        raise InvalidRequestError(
+            f"resource type {kind}, expected {TOPIC_RESOURCE} (topic) or {BROKER_RESOURCE} (broker)"
+        )
+    check_broker(node, name)
+    return dict(node.config.changed.get(name, {}))
+
+
+def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool) -> None:
+    """Change settings of a resource."""
+    own = current(node, kind, name)
+    if kind == TOPIC_RESOURCE:
+        after = {key: value for key, value in {**own, **changes}.items() if value is not None}
+        node.config.check_topic(after)
+        if not validate_only:
+            node.configure_topic(find_topic(node, name), changes)
+        return
+    for key, value in changes.items():
+        node.config.check_change(name, key, value)
+    if not validate_only:
+        node.configure_broker(name, changes)
+
+
+def combine(node: Node, kind: int, name: str, key: str, operation: int, value: str | None) -> str | None:
+    """What a setting becomes by an operation: its new text, or None for the default."""
+    if operation == DELETE:
+        return None
+    if value is None:
+        raise InvalidRequestError(f"{key}: null is not a value")
+    if operation == SET:
+        return value
+    if operation not in (APPEND, SUBTRACT):
+        raise InvalidRequestError(f"{key}: operation {operation}, expected 0 to 3")
+    known = keys(_SCOPES.get(kind, "topic")).get(key)
+    if known is None or known.type is not ConfigType.LIST:
+        raise InvalidConfigError(f"{key}: is no list, so nothing can be added to it or taken from it")
+    words = _words(current(node, kind, name).get(key, known.default or ""))
+    given = _words(value)
+    if operation == APPEND:
+        return ",".join([*words, *(word for word in given if word not in words)])
+    return ",".join(word for word in words if word not in given)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -1,0 +1,55 @@
+"""AlterConfigs: v0-2. The settings of a resource, replaced by those of the request.
+
+Rules:
+- What the request does not name goes back to its default.
+- A resource that occurs twice: INVALID_REQUEST for it (`altering` has the rest).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.altering import alter, current
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import AlterConfigsResponse
+from kafkawire.messages.errors import InvalidRequestError, KafkaError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import AlterConfigsRequest
+
+    Resource = AlterConfigsRequest.AlterConfigsResource
+    Result = AlterConfigsResponse.AlterConfigsResourceResponse
+
+
+def refuse(request: AlterConfigsRequest, refusal: ErrorAnswer, context: RequestContext) -> AlterConfigsResponse:
+    return AlterConfigsResponse(responses=[_result(resource, refusal) for resource in request.resources])
+
+
+@serves("AlterConfigs", refuse=refuse)
+def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
+    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    response = AlterConfigsResponse()
+    for resource in request.resources:
+        kind, name = resource.resource_type, resource.resource_name
+        answer = ErrorAnswer(0, None)
+        try:
+            if times[kind, name] > 1:
+                raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
+            gone = dict.fromkeys(current(node, kind, name))
+            changes = {**gone, **{config.name: config.value for config in resource.configs}}
+            alter(node, kind, name, changes, validate_only=request.validate_only)
+        except KafkaError as error:
+            answer = ErrorAnswer.of(error)
+        response.responses.append(_result(resource, answer))
+    return response
+
+
+def _result(resource: Resource, answer: ErrorAnswer) -> Result:
+    return AlterConfigsResponse.AlterConfigsResourceResponse(
+        error_code=answer.code,
+        error_message=answer.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

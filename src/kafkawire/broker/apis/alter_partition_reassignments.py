@@ -1,0 +1,48 @@
+"""AlterPartitionReassignments: v0-1. Partitions stay where they are: here.
+
+Rules:
+- This broker as the only replica is what is: done. Any other set: INVALID_REPLICA_ASSIGNMENT.
+- Cancelling (null): NO_REASSIGNMENT_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import AlterPartitionReassignmentsResponse
+from kafkawire.messages.errors import InvalidReplicaAssignmentError, KafkaError, NoReassignmentInProgressError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import AlterPartitionReassignmentsRequest
+
+
+@serves("AlterPartitionReassignments")
+def handle(
+    node: Node, request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> AlterPartitionReassignmentsResponse:
+    response = AlterPartitionReassignmentsResponse(error_message=None)
+    for topic in request.topics:
+        answered = AlterPartitionReassignmentsResponse.ReassignableTopicResponse(name=topic.name)
+        for each in topic.partitions:
+            answer = ErrorAnswer(0, None)
+            try:
+                _check(node, topic.name, each.partition_index, each.replicas)
+            except KafkaError as error:
+                answer = ErrorAnswer.of(error)
+            answered.partitions.append(
+                AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(
+                    partition_index=each.partition_index, error_code=answer.code, error_message=answer.message
+                )
+            )
+        response.responses.append(answered)
+    return response
+
+
+def _check(node: Node, topic: str, index: int, replicas: list[int] | None) -> None:
+    node.log(topic, index)
+    if replicas is None:
+        raise NoReassignmentInProgressError(f"{topic}-{index} is not being moved")
+    if replicas != [node.id]:
+        raise InvalidReplicaAssignmentError(f"brokers {replicas}, expected [{node.id}], the only broker")

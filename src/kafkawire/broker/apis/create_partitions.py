@@ -1,0 +1,67 @@
+"""CreatePartitions: v0-3. More partitions for a topic.
+
+Rules:
+- The count is the new total, more than the topic has: else INVALID_PARTITIONS.
+- An assignment names one broker, this one, for each new partition: else INVALID_REPLICA_ASSIGNMENT.
+- A topic that occurs twice: INVALID_REQUEST for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.apis.create_topics import MOST_PARTITIONS
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import CreatePartitionsResponse
+from kafkawire.messages.errors import (
+    InvalidPartitionsError,
+    InvalidReplicaAssignmentError,
+    InvalidRequestError,
+    KafkaError,
+)
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import CreatePartitionsRequest
+
+    Wanted = CreatePartitionsRequest.CreatePartitionsTopic
+
+
+def refuse(request: CreatePartitionsRequest, refusal: ErrorAnswer, context: RequestContext) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(results=[_result(topic.name, refusal) for topic in request.topics])
+
+
+@serves("CreatePartitions", refuse=refuse)
+def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
+    times = Counter(topic.name for topic in request.topics)
+    response = CreatePartitionsResponse()
+    for wanted in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if times[wanted.name] > 1:
+                raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
+            _add(node, wanted, validate_only=request.validate_only)
+            response.results.append(_result(wanted.name, ErrorAnswer(0, None)))
+        except KafkaError as error:
+            response.results.append(_result(wanted.name, ErrorAnswer.of(error)))
+    return response
+
+
+def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
+    topic = node.topics.get(wanted.name)
+    if not topic.partitions < wanted.count <= MOST_PARTITIONS:
+        raise InvalidPartitionsError(
+            f"{wanted.count} partitions, expected {topic.partitions + 1} to {MOST_PARTITIONS} for {topic.name!r}"
+        )
+    if wanted.assignments is not None:
+        assigned = [each.broker_ids for each in wanted.assignments]
+        if assigned != [[node.id]] * (wanted.count - topic.partitions):
+            raise InvalidReplicaAssignmentError(f"brokers {assigned}, expected [{node.id}] for each new partition")
+    if not validate_only:
+        node.add_partitions(topic, wanted.count)
+
+
+def _result(name: str, answer: ErrorAnswer) -> CreatePartitionsResponse.CreatePartitionsTopicResult:
+    return CreatePartitionsResponse.CreatePartitionsTopicResult(
+        name=name, error_code=answer.code, error_message=answer.message
+    )

@@ -1,0 +1,75 @@
+"""DeleteTopics: v0-6. Topics that go, by name, or by id from v6 on.
+
+Rules:
+- A topic is named by name or by id; both, neither, or the same topic twice: INVALID_REQUEST for it.
+- With delete.topic.enable=false nothing goes: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
+- The name is free at once; the files go soon after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker.topics import NO_ID
+from kafkawire.messages import DeleteTopicsResponse
+from kafkawire.messages.errors import InvalidRequestError, KafkaError, TopicDeletionDisabledError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
+    from kafkawire.messages import DeleteTopicsRequest
+
+DONE = ErrorAnswer(0, None)
+
+
+class Wanted(NamedTuple):
+    """How a topic is named in the request."""
+
+    name: str | None
+    topic_id: UUID
+
+
+def refuse(request: DeleteTopicsRequest, refusal: ErrorAnswer, context: RequestContext) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(responses=[_result(each, refusal) for each in _wanted(request, context.version)])
+
+
+@serves("DeleteTopics", refuse=refuse)
+def handle(node: Node, request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+    if not node.config.boolean("delete.topic.enable"):
+        disabled = TopicDeletionDisabledError if context.version >= 3 else InvalidRequestError
+        raise disabled("delete.topic.enable is false")
+    wanted = _wanted(request, context.version)
+    times = Counter(wanted)
+    response = DeleteTopicsResponse()
+    for each in times:
+        try:
+            if times[each] > 1:
+                raise InvalidRequestError(f"{each.name or each.topic_id} occurs {times[each]} times")
+            topic = _find(node, each)
+            node.delete_topic(topic)
+            response.responses.append(_result(Wanted(topic.name, topic.id)))
+        except KafkaError as error:
+            response.responses.append(_result(each, ErrorAnswer.of(error)))
+    return response
+
+
+def _wanted(request: DeleteTopicsRequest, version: int) -> list[Wanted]:
+    if version < 6:
+        return [Wanted(name, NO_ID) for name in request.topic_names]
+    return [Wanted(each.name, each.topic_id) for each in request.topics]
+
+
+def _find(node: Node, wanted: Wanted) -> Topic:
+    if (wanted.name is None) == (wanted.topic_id == NO_ID):
+        raise InvalidRequestError("expected a name or an id, one of them")
+    return node.topics.get_id(wanted.topic_id) if wanted.name is None else node.topics.get(wanted.name)
+
+
+def _result(wanted: Wanted, refusal: ErrorAnswer = DONE) -> DeleteTopicsResponse.DeletableTopicResult:
+    return DeleteTopicsResponse.DeletableTopicResult(
+        name=wanted.name, topic_id=wanted.topic_id, error_code=refusal.code, error_message=refusal.message
+    )

@@ -1,0 +1,37 @@
+"""DescribeCluster: v0-2. The cluster: this broker, which is its controller too.
+
+Rules:
+- Endpoints of controllers (v1+, type 2) are not told on a broker's port: MISMATCHED_ENDPOINT_TYPE.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker import operations
+from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.messages import DescribeClusterResponse
+from kafkawire.messages.errors import MismatchedEndpointTypeError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import DescribeClusterRequest
+
+BROKERS = 1
+
+
+@serves("DescribeCluster")
+def handle(node: Node, request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+    if context.version >= 1 and request.endpoint_type != BROKERS:
+        raise MismatchedEndpointTypeError(f"endpoint type {request.endpoint_type}, this port is a broker's: {BROKERS}")
+    allowed = operations.CLUSTER if request.include_cluster_authorized_operations else operations.NOT_ASKED
+    return DescribeClusterResponse(
+        cluster_id=node.cluster_id,
+        controller_id=node.id,
+        brokers=[
+            DescribeClusterResponse.DescribeClusterBroker(
+                broker_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
+            )
+        ],
+        cluster_authorized_operations=allowed,
+    )

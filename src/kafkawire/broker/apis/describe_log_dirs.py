@@ -1,0 +1,48 @@
+"""DescribeLogDirs: v0-5. What lies in the log directory, and how large it is.
+
+Rules:
+- No topics (null) means all; a partition that is not there is left out.
+- v4+ tells the size of the volume and what is free of it; -1 where everything is in memory.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import DescribeLogDirsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import DescribeLogDirsRequest
+
+
+def refuse(request: DescribeLogDirsRequest, refusal: ErrorAnswer, context: RequestContext) -> DescribeLogDirsResponse:
+    return DescribeLogDirsResponse(error_code=refusal.code)
+
+
+@serves("DescribeLogDirs", refuse=refuse)
+def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+    described = DescribeLogDirsResponse.DescribeLogDirsResult(log_dir=str(node.logs.root))
+    for name, indexes in _wanted(node, request):
+        partitions = [
+            DescribeLogDirsResponse.DescribeLogDirsPartition(partition_index=index, partition_size=log.segments.size)
+            for index in indexes
+            if (log := node.logs.partitions.get((name, index))) is not None
+        ]
+        if partitions:
+            described.topics.append(DescribeLogDirsResponse.DescribeLogDirsTopic(name=name, partitions=partitions))
+    with suppress(OSError):
+        usage = shutil.disk_usage(node.logs.root)
+        described.total_bytes, described.usable_bytes = usage.total, usage.free
+    return DescribeLogDirsResponse(results=[described])
+
+
+def _wanted(node: Node, request: DescribeLogDirsRequest) -> Iterable[tuple[str, Iterable[int]]]:
+    if request.topics is None:
+        return [(topic.name, range(topic.partitions)) for topic in node.topics]
+    return [(topic.topic, topic.partitions) for topic in request.topics if topic.topic in node.topics]

@@ -1,0 +1,49 @@
+"""DescribeQuorum: v0-2. The quorum of the journal: this node, voter and leader.
+
+Rules:
+- Only `__cluster_metadata-0` has a quorum; anything else is UNKNOWN_TOPIC_OR_PARTITION for that partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker.topics import CLUSTER_METADATA
+from kafkawire.messages import DescribeQuorumResponse
+from kafkawire.messages.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import DescribeQuorumRequest
+
+
+@serves("DescribeQuorum")
+def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+    response = DescribeQuorumResponse()
+    for topic in request.topics:
+        answered = DescribeQuorumResponse.TopicData(topic_name=topic.topic_name)
+        for each in topic.partitions:
+            known = (topic.topic_name, each.partition_index) == (CLUSTER_METADATA, 0)
+            answered.partitions.append(
+                _describe(node)
+                if known
+                else DescribeQuorumResponse.PartitionData(
+                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
+            )
+        response.topics.append(answered)
+    if context.version >= 2:
+        listener = DescribeQuorumResponse.Listener(name="PLAINTEXT", host=node.endpoint.host, port=node.endpoint.port)
+        response.nodes = [DescribeQuorumResponse.Node(node_id=node.id, listeners=[listener])]
+    return response
+
+
+def _describe(node: Node) -> DescribeQuorumResponse.PartitionData:
+    end, now = node.journal.end_offset, node.clock.now()
+    voter = DescribeQuorumResponse.ReplicaState(
+        replica_id=node.id, log_end_offset=end, last_fetch_timestamp=now, last_caught_up_timestamp=now
+    )
+    return DescribeQuorumResponse.PartitionData(
+        leader_id=node.id, leader_epoch=node.leader_epoch, high_watermark=end, current_voters=[voter]
+    )

@@ -1,0 +1,96 @@
+"""DescribeTopicPartitions: v0. Topics and their partitions, page by page.
+
+Rules:
+- No topics in the request means all. Topics come by name; those before the cursor's are passed over. A cursor must name
+  a topic of the list that was asked for, and a partition of 0 or more: else INVALID_REQUEST.
+- A page holds at most ResponsePartitionLimit partitions, within 1 and max.request.partition.size.limit.
+- The next cursor is where the page was cut: in a topic, or at the first partition of the next one, whether that exists
+  or not; null if all was told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker import operations
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker.topics import check_name
+from kafkawire.messages import DescribeTopicPartitionsResponse
+from kafkawire.messages.errors import InvalidRequestError, KafkaError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
+    from kafkawire.messages import DescribeTopicPartitionsRequest
+
+    Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+
+
+def refuse(
+    request: DescribeTopicPartitionsRequest, refusal: ErrorAnswer, context: RequestContext
+) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(topics=[_failed(topic.name, refusal.code) for topic in request.topics])
+
+
+@serves("DescribeTopicPartitions", refuse=refuse)
+def handle(
+    node: Node, request: DescribeTopicPartitionsRequest, context: RequestContext
+) -> DescribeTopicPartitionsResponse:
+    asked = {topic.name for topic in request.topics}
+    cursor = request.cursor
+    if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
+        raise InvalidRequestError(f"cursor {cursor.topic_name!r} {cursor.partition_index}: not a place in this list")
+    names = sorted(asked or (topic.name for topic in node.topics))
+    if cursor is not None:
+        names = [name for name in names if name >= cursor.topic_name]
+    most = node.config.integer("max.request.partition.size.limit")
+    left = min(max(request.response_partition_limit, 1), most)
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if left == 0:
+            response.next_cursor = _cursor(name, first)
+            break
+        try:
+            check_name(name)
+            topic = node.topics.get(name)
+        except KafkaError as error:
+            response.topics.append(_failed(name, error.code))
+            continue
+        described = _describe(node, topic, first, left)
+        response.topics.append(described)
+        left -= len(described.partitions)
+        if first + len(described.partitions) < topic.partitions:
+            response.next_cursor = _cursor(name, first + len(described.partitions))
+            break
+    return response
+
+
+def _describe(node: Node, topic: Topic, first: int, most: int) -> Described:
+    here = [node.id]
+    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.is_internal,
+        topic_authorized_operations=operations.TOPIC,
+        partitions=[
+            DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+                partition_index=index,
+                leader_id=node.id,
+                leader_epoch=node.leader_epoch,
+                replica_nodes=here,
+                isr_nodes=here,
+                eligible_leader_replicas=[],
+                last_known_elr=[],
+            )
+            for index in range(first, min(topic.partitions, first + most))
+        ],
+    )
+
+
+def _cursor(name: str, index: int) -> DescribeTopicPartitionsResponse.Cursor:
+    return DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=index)
+
+
+def _failed(name: str, code: int) -> Described:
+    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(name=name, error_code=code)

@@ -1,0 +1,39 @@
+"""ListConfigResources: v0-1. What has settings that can be asked for.
+
+Rules:
+- v0 lists client metrics subscriptions, of which there are none. v1 lists by type, all if none is named: topics (2) and
+  this broker (4); loggers (8), client metrics (16) and groups (32) have nothing here.
+- A type that does not exist: UNSUPPORTED_VERSION.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.node import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.messages import ListConfigResourcesResponse
+from kafkawire.messages.errors import UnsupportedVersionError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import ListConfigResourcesRequest
+
+TYPES: Final = frozenset({2, 4, 8, 16, 32})
+
+
+@serves("ListConfigResources")
+def handle(node: Node, request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
+    if context.version == 0:
+        return ListConfigResourcesResponse()
+    wanted = set(request.resource_types) or TYPES
+    if not wanted <= TYPES:
+        raise UnsupportedVersionError(f"resource types {sorted(wanted - TYPES)}, expected some of {sorted(TYPES)}")
+    found = [(topic.name, TOPIC_RESOURCE) for topic in node.topics] if TOPIC_RESOURCE in wanted else []
+    if BROKER_RESOURCE in wanted:
+        found.append((str(node.id), BROKER_RESOURCE))
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ListConfigResourcesResponse.ConfigResource(resource_name=name, resource_type=kind) for name, kind in found
+        ]
+    )

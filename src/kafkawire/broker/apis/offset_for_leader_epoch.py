@@ -1,0 +1,58 @@
+"""OffsetForLeaderEpoch: v0-4. Where a leader epoch ended in the log.
+
+Rules:
+- The answer is the largest epoch not above the one asked for, and the offset after its last record; -1 and -1 where the
+  log knows none. The epoch in charge ends at the log's end.
+- The client's own idea of the epoch in charge is checked from v2 on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.messages import OffsetForLeaderEpochResponse
+from kafkawire.messages.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kafkawire.broker.node import Node
+    from kafkawire.messages import OffsetForLeaderEpochRequest
+
+
+def refuse(
+    request: OffsetForLeaderEpochRequest, refusal: ErrorAnswer, context: RequestContext
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(
+                topic=topic.topic, partitions=[_result(each.partition, error=refusal.code) for each in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+@serves("OffsetForLeaderEpoch", refuse=refuse)
+def handle(node: Node, request: OffsetForLeaderEpochRequest, context: RequestContext) -> OffsetForLeaderEpochResponse:
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        answered = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic)
+        for each in topic.partitions:
+            try:
+                log = node.log(topic.topic, each.partition)
+                if context.version >= 2:
+                    node.check_leader_epoch(each.current_leader_epoch)
+                epoch, end = log.epochs.end_offset(each.leader_epoch, log.end_offset)
+                if each.leader_epoch == node.leader_epoch:
+                    epoch, end = node.leader_epoch, log.end_offset
+                answered.partitions.append(_result(each.partition, epoch, end))
+            except KafkaError as error:
+                answered.partitions.append(_result(each.partition, error=error.code))
+        response.topics.append(answered)
+    return response
+
+
+def _result(index: int, epoch: int = -1, end: int = -1, error: int = 0) -> OffsetForLeaderEpochResponse.EpochEndOffset:
+    return OffsetForLeaderEpochResponse.EpochEndOffset(
+        partition=index, leader_epoch=epoch, end_offset=end, error_code=error
+    )
