@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 from kafkawire.log import checkpoints
 from kafkawire.log.configs import LogConfig
-from kafkawire.log.errors import storage_error
+from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
 from kafkawire.messages.errors import InconsistentTopicIdError
@@ -67,7 +67,7 @@ class LogDirectory:
         self.partitions: dict[TopicPartition, Partition] = {}
         self._topic_configs = dict(topic_configs or {})
         self._files: FileSystem = files or DiskFiles()
-        try:
+        with storage_errors(root, "opening the log directory"):
             self._files.make_directory(root)
             self._lock = self._files.lock(root / checkpoints.LOCK)
             self.properties = self._identify(properties or {})
@@ -75,8 +75,6 @@ class LogDirectory:
             self._files.remove(root / checkpoints.CLEAN_SHUTDOWN)
             self._files.sync_directory(root)
             self._open_all()
-        except OSError as error:
-            raise storage_error(root, "opening the log directory", error) from error
 
     def create(
         self, topic: str, number: int, *, topic_id: UUID | None = None, config: LogConfig | None = None
@@ -164,7 +162,7 @@ class LogDirectory:
         """Write down where recovery, the logs and their clean parts start."""
         opened = self.partitions.items()
         starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset > log.first_base_offset}
-        try:
+        with storage_errors(self.root, "writing checkpoints"):
             for name, offsets in (
                 (checkpoints.RECOVERY_POINTS, {key: log.checkpoint_offset for key, log in opened}),
                 (checkpoints.LOG_STARTS, starts),
@@ -172,18 +170,14 @@ class LogDirectory:
                 (checkpoints.CLEANED, {key: log.cleaned_offset for key, log in opened if log.cleaned_offset}),
             ):
                 checkpoints.write_offsets(self._files, self.root / name, offsets)
-        except OSError as error:
-            raise storage_error(self.root, "writing checkpoints", error) from error
 
     def close(self) -> None:
         """Stop cleanly: the next start believes what it finds."""
         for partition in self.partitions.values():
             partition.close()
         self.checkpoint()
-        try:
+        with storage_errors(self.root, "closing"):
             replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
-        except OSError as error:
-            raise storage_error(self.root, "closing", error) from error
         self._lock.release()
 
     def _identify(self, wanted: Mapping[str, str]) -> dict[str, str]:

@@ -8,13 +8,14 @@ Rules:
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkawire.messages.errors import InvalidRecordError, InvalidTimestampError, KafkaStorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -45,3 +46,12 @@ class RefusedTimestampsError(InvalidTimestampError):
 def storage_error(path: Path, doing: str, error: OSError) -> KafkaStorageError:
     """The refusal that stands for a failing disk."""
     return KafkaStorageError(f"{path}: {doing} failed: {error.strerror or error} (errno {error.errno})")
+
+
+@contextmanager
+def storage_errors(path: Path, doing: str) -> Iterator[None]:
+    """Turn what a disk refuses into a KafkaStorageError."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(path, doing, error) from error

@@ -20,7 +20,7 @@ from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.compaction import compact
 from kafkawire.log.durability import Durability, Flush
-from kafkawire.log.errors import storage_error
+from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lookup import Written
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
@@ -119,10 +119,8 @@ class Partition:
 
     def set_topic_id(self, topic_id: UUID) -> None:
         """Tell the log its topic's id, once."""
-        try:
+        with storage_errors(self.directory, "writing the topic id"):
             write_topic_id(self.files, self.directory, topic_id)
-        except OSError as error:
-            raise storage_error(self.directory, "writing the topic id", error) from error
         self._topic_id = topic_id
 
     @property
@@ -215,7 +213,8 @@ class Partition:
             )
         if before > self.log_start_offset:
             self.log_start_offset = before
-            self.epochs.truncate_start(before)
+            with storage_errors(self.directory, "deleting records"):
+                self.epochs.truncate_start(before)
             self.drop_segments([s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
         return self.log_start_offset
 
@@ -223,28 +222,33 @@ class Partition:
         """Remove the oldest segments, and let the log start after them."""
         if not segments:
             return
-        self.segments.drop(segments)
-        self.files.sync_directory(self.directory)
-        first = next(iter(self.segments))
-        self.snapshots.remove([offset for offset in self.snapshots.offsets if offset < first.base_offset])
-        if first.base_offset > self.log_start_offset:
-            self.log_start_offset = first.base_offset
-            self.epochs.truncate_start(self.log_start_offset)
+        with storage_errors(self.directory, "removing segments"):
+            self.segments.drop(segments)
+            self.files.sync_directory(self.directory)
+            first = self.first_base_offset
+            self.snapshots.remove([offset for offset in self.snapshots.offsets if offset < first])
+            if first > self.log_start_offset:
+                self.log_start_offset = first
+                self.epochs.truncate_start(first)
 
     def truncate(self, offset: int) -> None:
-        """Cut the log before the batch that holds an offset."""
-        if offset >= self.end_offset:
-            return
-        self.flush()
+        """Cut the log before the batch that holds an offset; it ends after the last batch that is left."""
+        if offset < self.end_offset:
+            self.flush()
+            with storage_errors(self.directory, "truncation"):
+                self._truncate(offset)
+
+    def _truncate(self, offset: int) -> None:
         place = self.segments.locate(offset)
         later = [segment for segment in self.segments if segment.base_offset > offset]
-        self.end_offset = max(0, min(offset, place.batch.base_offset) if place else offset)
         self.segments.drop(later if len(later) < len(self.segments) else later[1:])
         active = self.segments.active
         if place is not None and place.segment is active:
-            active.truncate(place.batch.position, self.end_offset)
+            active.truncate(place.batch.position, place.batch.base_offset)
         active.file.sync()
         self.files.sync_directory(self.directory)
+        last = active.last_batch()
+        self.end_offset = last.next_offset if last else active.base_offset
         self._durability.recovery_point = min(self.recovery_point, self.end_offset)
         self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
         self.log_start_offset = min(self.log_start_offset, self.end_offset)
@@ -259,12 +263,10 @@ class Partition:
         if not last.size:
             return
         fresh = Segment(self.files, self.directory, self.end_offset, self.config, self.clock())
-        try:
+        with storage_errors(fresh.path, "starting a segment"):
             last.seal()
             self.snapshots.save(self.end_offset, self.producers)
             fresh.create()
-        except OSError as error:
-            raise storage_error(fresh.path, "starting a segment", error) from error
         self.segments.add(fresh)
         self._durability.names_are_durable = False
 
@@ -322,14 +324,12 @@ class Partition:
     def close(self) -> None:
         """Leave everything on the disk as a clean start expects it."""
         self.flush()
-        try:
+        with storage_errors(self.directory, "close"):
             active = self.segments.active
             active.seal()
             for file in active.index_files():
                 file.sync()
             self.snapshots.save(self.end_offset, self.producers, durable=True)
-        except OSError as error:
-            raise storage_error(self.directory, "close", error) from error
 
     def _check_producers(self, admitted: Sequence[Admitted]) -> CachedBatch | None:
         checked: list[ProducerBatch] = []

@@ -5,8 +5,8 @@ Rules:
 - After anything else every batch from the recovery point's segment on is checked. The first that is not whole, not what
   its CRC says, or not in order ends the log; it and all behind it are cut off, and indexes, aborted transactions,
   producers and epochs are built anew from what stands.
-- Where records are never compacted away, a gap between two unflushed segments means that the first lost its end; the log
-  ends there. Where they are, nobody can tell, and what is whole is kept.
+- Where records are never compacted away, a gap between two unflushed segments means that the first lost its end; the
+  log ends there. Where they are, nobody can tell, and what is whole is kept.
 - A finished compaction (`.swap`) is completed, an unfinished one (`.cleaned`) forgotten; `.deleted` and `.tmp` go.
 - Damaged indexes, snapshots and checkpoints cost time, never data.
 """
@@ -183,6 +183,7 @@ class _Loader:
         self._drop_from(0)
         fresh.create()
         self.segments.append(fresh)
+        self.files.sync_directory(self.directory)
         self.epochs.truncate_end(0)
         return fresh.base_offset
 
