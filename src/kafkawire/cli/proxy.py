@@ -114,8 +114,11 @@ class Proxy:
             if task is not None:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._relay(reader, writer, broker)
+            try:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._relay(reader, writer, broker)
+            finally:
+                await _close(writer)
 
         self._servers.append(await asyncio.start_server(accept, sock=listener))
 
@@ -131,7 +134,6 @@ class Proxy:
             up_reader, up_writer = await asyncio.open_connection(*broker, ssl=self._context, server_hostname=name)
         except OSError as refusal:
             self._report.complain(f"{broker[0]}:{broker[1]}: {refusal}")
-            await _close(writer)
             return
         recorded = None
         if self._recording is not None:
@@ -148,7 +150,7 @@ class Proxy:
             for task in (up, down):
                 task.cancel()
             await asyncio.gather(up, down, return_exceptions=True)
-            await _close(writer, up_writer)
+            await _close(up_writer)
 
     async def _pump(
         self,
@@ -215,11 +217,10 @@ def printer(args: argparse.Namespace) -> Printer:
     return Printer(quiet=args.quiet, as_json=args.json)
 
 
-async def _close(*writers: asyncio.StreamWriter) -> None:
-    for writer in writers:
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _serve(proxy: Proxy) -> None:

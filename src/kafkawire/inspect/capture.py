@@ -144,6 +144,8 @@ class BodyReader:
         return tables | ({"records": self._records.table()} if self._wanted else {})
 
     def _partition_rows(self, talk: Conversation, index: int, contents: Contents, row: dict[str, object]) -> None:
+        if contents.request is None and contents.response is None:
+            return
         session = self._session(talk, contents, row)
         rows = partition_rows(contents.request, contents.response, session)
         carried = {

@@ -7,6 +7,7 @@ Rules:
   answer to that request, and what follows is as for requests.
 - At the start of a run, a chain of lengths that leads to a believed response makes the whole chain believed.
 - A frame that does not end within the run is not believed: its bytes cannot be checked.
+- A stream in which a great many places look like frames and none is one is given up: it is not Kafka's.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _HEADER: Final = struct.Struct(">ihhih")
 _SHORT: Final = struct.Struct(">ii")
 _WINDOW: Final = 1 << 20
 _CHAIN: Final = 16
+_MOST_TRIES: Final = 100_000
 
 Asked = tuple[int, int, int]
 """What a request asked: API key, version, time of its first byte."""
@@ -42,6 +44,7 @@ class Recogniser:
     def __init__(self, stream: Stream, ask: Callable[[], Mapping[int, Asked]] | None) -> None:
         self.stream = stream
         self._ask = ask
+        self._tries = _MOST_TRIES
 
     @cached_property
     def asked(self) -> Mapping[int, Asked] | None:
@@ -83,10 +86,11 @@ class Recogniser:
 
     def search(self, position: int, end: int) -> int | None:
         """The first place from a position on where a frame is believed to begin."""
-        while position < end:
+        while position < end and self._tries > 0:
             block = np.frombuffer(self.stream.read(position, min(_WINDOW + 16, end - position)), np.uint8)
-            for place in self._candidates(block):
+            for place in self._candidates(block)[: self._tries]:
                 candidate = int(place)
+                self._tries -= 1
                 if candidate < _WINDOW and self.starts_frame(position + candidate, end):
                     return position + candidate
             position += _WINDOW
@@ -100,6 +104,7 @@ class Recogniser:
         if self.asked is None:
             likely = (column[4] == 0) & (column[6] == 0) & (column[0] <= LARGEST_REQUEST >> 24) & (column[8] < 128)
             likely &= (column[5] < len(_highest())) & ((column[12] == 0) | (column[12] == 255))
+            likely &= ((column[0] | column[1] | column[2]) > 0) | (column[3] >= 8)
             return np.flatnonzero(likely)
         if not len(self._sorted):
             return np.empty(0, np.int64)
