@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-
     from tests.client.conftest import RunningBroker
 
 COUNT = 5000

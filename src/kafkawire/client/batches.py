@@ -1,0 +1,233 @@
+"""What a producer holds for one partition: batches being filled, waiting, and on their way.
+
+Rules:
+- A batch takes its sequence when it is first sent, and keeps it over every retry, so that the broker can tell a repeat.
+- Several batches of a partition may be on their way. After one fails they all come home before anything is sent again,
+  in the order of their sequences, and one at a time until one succeeds.
+- Where a sequence was used that the broker may never have seen (a batch given up, or refused for good), the epoch goes
+  up by one and the sequences of what is left start at 0: the state is the partition's own, so no other one is touched.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkawire.records import BatchBuilder, add_sequence, crc32c
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from kafkawire.client.metadata import TopicPartition
+    from kafkawire.client.options import ProducerOptions
+
+MAX_EPOCH: Final = 32767
+MAX_IN_FLIGHT: Final = 5  # what a broker remembers of each producer
+_PRODUCER: Final = struct.Struct(">qhi")
+_CRC: Final = struct.Struct(">I")
+_PRODUCER_AT, _CRC_AT, _CRC_FROM = 43, 17, 21
+
+
+class Identity(NamedTuple):
+    """The producer id and epoch that a broker gave us."""
+
+    producer_id: int
+    epoch: int
+
+
+class RecordMetadata(NamedTuple):
+    """Where a record ended up; the offset is -1 where nobody was asked (acks=0)."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int = 0
+    log_start_offset: int = -1
+
+
+class SendBatch:
+    """A batch, and who waits for each of its records."""
+
+    __slots__ = (
+        "attempts",
+        "builder",
+        "data",
+        "done",
+        "finished",
+        "futures",
+        "is_expired",
+        "opened_at",
+        "sequence",
+        "size",
+        "timer",
+        "timestamps",
+    )
+
+    def __init__(self, options: ProducerOptions, opened_at: float) -> None:
+        self.builder = BatchBuilder(
+            compression=options.codec, level=options.compression_level, size_limit=options.max_batch_size
+        )
+        self.futures: list[asyncio.Future[RecordMetadata]] = []
+        self.timestamps: list[int] = []
+        self.opened_at = opened_at
+        self.data: bytes | bytearray | None = None
+        self.sequence: int | None = None
+        self.attempts = 0
+        self.size = 0
+        self.is_expired = False
+        self.done = False
+        self.timer: asyncio.TimerHandle | None = None
+        self.finished: list[asyncio.Future[None]] = []
+
+    def build(self) -> bytes | bytearray:
+        """The batch in bytes, made once."""
+        if self.data is None:
+            self.data = self.builder.build()
+        return self.data
+
+    def stamp(self, identity: Identity, sequence: int) -> None:
+        """Write producer and sequence into the batch."""
+        data = bytearray(self.build())
+        _PRODUCER.pack_into(data, _PRODUCER_AT, identity.producer_id, identity.epoch, sequence)
+        _CRC.pack_into(data, _CRC_AT, crc32c(memoryview(data)[_CRC_FROM:]))
+        self.data, self.sequence = data, sequence
+
+    def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
+        """Tell everyone who waits where the records are."""
+        topic, number = partition
+        kind = 1 if append_time >= 0 else 0
+        for index, future in enumerate(self.futures):
+            if not future.done():
+                offset = base_offset + index if base_offset >= 0 else -1
+                time = append_time if kind else self.timestamps[index]
+                future.set_result(RecordMetadata(topic, number, offset, time, kind, log_start))
+        self._finish()
+
+    def fail(self, error: BaseException) -> None:
+        """Tell everyone who waits why there will be nothing."""
+        for future in self.futures:
+            if not future.done():
+                future.set_exception(error)
+                future.exception()  # the producer logs it; who does not ask need not be told twice
+        self._finish()
+
+    def _finish(self) -> None:
+        self.done = True
+        if self.timer is not None:
+            self.timer.cancel()
+        for waiter in self.finished:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class PartitionQueue:
+    """The batches of one partition, in order."""
+
+    __slots__ = (
+        "filling",
+        "identity",
+        "in_flight",
+        "must_restart",
+        "next_sequence",
+        "not_before",
+        "partition",
+        "recovering",
+        "waiting",
+    )
+
+    def __init__(self, partition: TopicPartition) -> None:
+        self.partition = partition
+        self.filling: SendBatch | None = None
+        self.waiting: deque[SendBatch] = deque()
+        self.in_flight: list[SendBatch] = []
+        self.identity: Identity | None = None
+        self.next_sequence = 0
+        self.recovering = False
+        self.must_restart = False
+        self.not_before = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        return self.filling is None and not self.waiting and not self.in_flight
+
+    def close_filling(self) -> None:
+        """The batch being filled is full, or its time has come."""
+        if self.filling is not None:
+            self.waiting.append(self.filling)
+            self.filling = None
+
+    def may_send(self, now: float, most: int) -> bool:
+        """Whether the next batch may go out."""
+        if not self.waiting or now < self.not_before:
+            return False
+        if self.recovering or self.must_restart:
+            return not self.in_flight
+        return len(self.in_flight) < most
+
+    def take(self, identity: Identity | None) -> SendBatch:
+        """The next batch, stamped, on its way from now on."""
+        if identity is not None:
+            if self.identity is None or self.identity.producer_id != identity.producer_id:
+                self._start_sequences(identity)
+            elif self.must_restart:
+                self._start_sequences(Identity(self.identity.producer_id, self.identity.epoch + 1))
+        self.must_restart = False
+        batch = self.waiting.popleft()
+        if self.identity is not None and batch.sequence is None:
+            batch.stamp(self.identity, self.next_sequence)
+            self.next_sequence = add_sequence(self.next_sequence, len(batch.futures))
+        batch.build()
+        batch.attempts += 1
+        self.in_flight.append(batch)
+        return batch
+
+    def has_epochs_left(self, identity: Identity) -> bool:
+        """Whether this producer id has an epoch for what is sent next."""
+        known = self.identity
+        is_last = known is not None and known.producer_id == identity.producer_id and known.epoch >= MAX_EPOCH
+        return not (is_last and self.must_restart)
+
+    def must_come_home(self, identity: Identity) -> bool:
+        """Whether batches of another producer id are still on their way."""
+        known = self.identity
+        return bool(self.in_flight) and known is not None and known.producer_id != identity.producer_id
+
+    def is_oldest(self, batch: SendBatch) -> bool:
+        """Whether no batch before this one may still have to be sent again."""
+        if self.in_flight and self.in_flight[0] is not batch:
+            return False
+        return not any(other.attempts and _is_before(other, batch) for other in self.waiting)
+
+    def acknowledged(self, batch: SendBatch) -> None:
+        self.in_flight.remove(batch)
+        self.recovering = False
+
+    def send_again(self, batch: SendBatch, not_before: float) -> None:
+        """Back to the front, behind those that were sent before it."""
+        self.in_flight.remove(batch)
+        self.recovering = True
+        self.not_before = not_before
+        position = sum(1 for other in self.waiting if other.attempts and _is_before(other, batch))
+        self.waiting.insert(position, batch)
+
+    def give_up(self, batch: SendBatch) -> None:
+        """The batch will not be sent again; its sequence may be missing at the broker."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        elif batch in self.waiting:
+            self.waiting.remove(batch)
+        elif batch is self.filling:
+            self.filling = None
+        if batch.sequence is not None:
+            self.must_restart = True
+
+    def _start_sequences(self, identity: Identity) -> None:
+        self.identity, self.next_sequence = identity, 0
+        for batch in self.waiting:
+            batch.sequence = None
+
+
+def _is_before(one: SendBatch, other: SendBatch) -> bool:
+    return one.sequence is not None and other.sequence is not None and (other.sequence - one.sequence) % 2**31 < 2**30

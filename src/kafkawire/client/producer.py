@@ -1,0 +1,297 @@
+"""The producer: records in, batches out, every record's fate told.
+
+Rules:
+- `send` returns a future of where the record is; it waits only for metadata or for room in the buffer.
+- A batch goes when it is full, when `linger_ms` is over, or on `flush`; one request a broker carries a batch of each
+  partition that is ready.
+- What may succeed later is sent again until `delivery_timeout_ms` after the record was taken, never out of order; with
+  idempotence (the default) never twice.
+- A record's future always ends: with its place, or with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Self
+
+from kafkawire.client.batches import MAX_IN_FLIGHT, PartitionQueue, SendBatch
+from kafkawire.client.cluster import Cluster
+from kafkawire.client.errors import (
+    BufferFullError,
+    ClosedError,
+    RecordTooLargeError,
+    RequestTimeoutError,
+    UnknownPartitionError,
+)
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.partitioner import another_partition, partition_of_key
+from kafkawire.client.sender import Sender
+from kafkawire.records import record_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+    from kafkawire.client.batches import RecordMetadata
+    from kafkawire.client.metadata import TopicInfo
+    from kafkawire.messages import Message
+
+_log = logging.getLogger("kafkawire.client")
+
+
+class Producer:
+    """Sends records to a cluster; options are `ProducerOptions`, by keyword or as a dict of Kafka's names.
+
+    `async with Producer(bootstrap_servers="localhost:9092") as producer: await producer.send_and_wait("t", b"hello")`
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self.options = read_options(ProducerOptions, config, options)
+        self._in_flight = self._most_in_flight()
+        self._cluster = Cluster(self.options)
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._sticky: dict[str, int] = {}
+        self._buffered = 0
+        self._room: deque[asyncio.Future[None]] = deque()
+        self._flushing = 0
+        self._wakes_soon = False
+        self._running = False
+
+    async def start(self) -> None:
+        """Find the cluster, and with idempotence get a producer id."""
+        await self._cluster.start()
+        self._loop = asyncio.get_running_loop()
+        self._sender = Sender(self._cluster, self.options, self._wake, self._release)
+        try:
+            await self._sender.start()
+        except BaseException:
+            await self._cluster.close()
+            raise
+        self._running = True
+
+    async def stop(self) -> None:
+        """Send what is left, or give it up in time; then close."""
+        if self._running:
+            self._running = False
+            try:
+                await self.flush()
+            finally:
+                await self._sender.close()
+                await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Take a record; the future tells where it ended up, or why it did not."""
+        if not self._running:
+            raise ClosedError("the producer is not started, or stopped")
+        options = self.options
+        if options.key_serializer is not None:
+            key = options.key_serializer(key)
+        if options.value_serializer is not None:
+            value = options.value_serializer(value)
+        info = self._cluster.metadata.topics.get(topic)
+        if info is None or not info.partitions:
+            info = await self._cluster.topic(topic, seconds=options.max_block_ms / 1000)
+        if self._buffered >= options.buffer_memory:
+            await self._wait_for_room()
+        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        content = (key, value, stamp, headers or ())
+        if (0 if key is None else len(key)) + (0 if value is None else len(value)) > options.max_request_size // 2:
+            self._check_size(topic, content)
+        if partition is None and key is None and options.partitioner is None:
+            future, is_full = self._stick(info, content)
+        else:
+            future, is_full = self._append(self._queue_for(info, key, partition), content)
+        if is_full:
+            await asyncio.sleep(0)
+        return future
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+    ) -> RecordMetadata:
+        """Take a record and wait for its place."""
+        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
+
+    async def flush(self) -> None:
+        """Send everything that was taken so far; returns when every one of those futures has ended."""
+        batches = [batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)]
+        batches += [queue.filling for queue in self._queues.values() if queue.filling is not None]
+        self._flushing += 1
+        try:
+            self._wake()
+            for batch in batches:
+                if not batch.done:
+                    finished: asyncio.Future[None] = self._loop.create_future()
+                    batch.finished.append(finished)
+                    await finished
+        finally:
+            self._flushing -= 1
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        """The partitions of a topic."""
+        return set((await self._cluster.topic(topic, seconds=self.options.max_block_ms / 1000)).partitions)
+
+    async def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version, to a chosen broker or to any; its answer."""
+        return await self._cluster.raw(message, node_id=node_id, version=version)
+
+    def _most_in_flight(self) -> int:
+        if not self.options.is_idempotent:
+            return 1  # without sequences, a second batch could be written before the first one's retry
+        return min(MAX_IN_FLIGHT, self.options.max_in_flight_requests_per_connection)
+
+    def _queue_for(self, info: TopicInfo, key: bytes | None, partition: int | None) -> PartitionQueue:
+        if partition is None:
+            chosen = self.options.partitioner
+            if chosen is not None:
+                partition = chosen(key, list(info.partitions), self._available(info))
+            else:
+                assert key is not None
+                partition = partition_of_key(bytes(key), len(info.partitions))
+        return self._queue(info, partition)
+
+    def _queue(self, info: TopicInfo, partition: int) -> PartitionQueue:
+        place = (info.name, partition)
+        queue = self._queues.get(place)  # type: ignore[call-overload]  # a plain tuple equals a TopicPartition
+        if queue is None:
+            if partition not in info.partitions:
+                raise UnknownPartitionError(f"{info.name}-{partition}: the topic has {len(info.partitions)} partitions")
+            queue = self._queues[TopicPartition(*place)] = PartitionQueue(TopicPartition(*place))
+        return queue  # type: ignore[no-any-return]
+
+    def _available(self, info: TopicInfo) -> list[int]:
+        return [number for number, each in info.partitions.items() if each.leader >= 0] or list(info.partitions)
+
+    def _stick(self, info: TopicInfo, content: Any) -> tuple[asyncio.Future[RecordMetadata], bool]:
+        last = self._sticky.get(info.name)
+        if last is not None:
+            queue = self._queue(info, last)
+            if queue.filling is not None:
+                added = self._add(queue.filling, content)
+                if added is not None:
+                    return added, False
+                queue.close_filling()
+        self._sticky[info.name] = another_partition(self._available(info), last)
+        future, _ = self._append(self._queue(info, self._sticky[info.name]), content)
+        return future, last is not None
+
+    def _append(self, queue: PartitionQueue, content: Any) -> tuple[asyncio.Future[RecordMetadata], bool]:
+        is_full = False
+        if queue.filling is not None:
+            added = self._add(queue.filling, content)
+            if added is not None:
+                return added, False
+            queue.close_filling()
+            is_full = True
+        batch = queue.filling = SendBatch(self.options, self._loop.time())
+        batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._expire, queue, batch)
+        added = self._add(batch, content)
+        assert added is not None
+        if is_full or not self.options.linger_ms:
+            self._wake()
+        else:
+            self._loop.call_later(self.options.linger_ms / 1000, self._wake)
+        return added, is_full
+
+    def _add(self, batch: SendBatch, content: Any) -> asyncio.Future[RecordMetadata] | None:
+        builder = batch.builder
+        if not builder.append(*content):
+            return None
+        size = builder.size
+        self._buffered += size - batch.size
+        batch.size = size
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
+        batch.futures.append(future)
+        batch.timestamps.append(content[2])
+        return future
+
+    def _check_size(self, topic: str, content: Any) -> None:
+        size = record_size(content[0], content[1], content[3])
+        if size > self.options.max_request_size:
+            raise RecordTooLargeError(
+                f"a record of {size} bytes for {topic}: max_request_size is {self.options.max_request_size}"
+            )
+
+    async def _wait_for_room(self) -> None:
+        room: asyncio.Future[None] = self._loop.create_future()
+        self._room.append(room)
+        try:
+            async with asyncio.timeout(self.options.max_block_ms / 1000):
+                await room
+        except TimeoutError:
+            raise BufferFullError(
+                f"{self._buffered} bytes wait to be sent (buffer_memory is {self.options.buffer_memory}), "
+                f"and no room came free within {self.options.max_block_ms} ms"
+            ) from None
+
+    def _release(self, batch: SendBatch) -> None:
+        self._buffered -= batch.size
+        while self._room and self._buffered < self.options.buffer_memory:
+            room = self._room.popleft()
+            if not room.done():
+                room.set_result(None)
+                break
+
+    def _expire(self, queue: PartitionQueue, batch: SendBatch) -> None:
+        if batch.done:
+            return
+        waited = self.options.delivery_timeout_ms
+        error = RequestTimeoutError(
+            f"{queue.partition}: {len(batch.futures)} records not delivered within {waited} ms "
+            f"({batch.attempts} attempts)"
+        )
+        _log.warning("%s", error)
+        if batch in queue.in_flight:
+            batch.is_expired = True
+        else:
+            queue.give_up(batch)
+        batch.fail(error)
+        self._release(batch)
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._wakes_soon:
+            self._wakes_soon = True
+            self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._wakes_soon = False
+        now = self._loop.time()
+        linger = 0 if self._flushing or not self._running else self.options.linger_ms / 1000
+        ready: dict[int, list[PartitionQueue]] = {}
+        for queue in self._queues.values():
+            filling = queue.filling
+            if filling is not None and not queue.waiting and now - filling.opened_at >= linger:
+                if len(queue.in_flight) >= self._in_flight and not self._flushing:
+                    continue  # it fills further while it cannot go
+                queue.close_filling()
+            if queue.may_send(now, self._in_flight):
+                node = self._cluster.metadata.leader(*queue.partition)
+                ready.setdefault(-1 if node is None else node.id, []).append(queue)
+        self._sender.send(ready)

@@ -1,0 +1,194 @@
+"""The producer when brokers fail: nothing acknowledged is lost, nothing is doubled, nothing overtakes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from tests.client.fake import SILENCE
+from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, ProducedLog
+
+from kafkawire.client.errors import RequestTimeoutError
+from kafkawire.client.producer import Producer
+from kafkawire.messages.errors import MessageTooLargeError
+
+NOT_ENOUGH_REPLICAS, NOT_LEADER, TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 10, 45, 59
+QUICK = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5}
+
+
+def producer_to(bootstrap: str, **options: Any) -> Producer:
+    return Producer(bootstrap_servers=bootstrap, **{**QUICK, **options})
+
+
+def numbers(count: int) -> list[bytes]:
+    return [b"%d" % number for number in range(count)]
+
+
+async def send_all(producer: Producer, values: list[bytes], pause_every: int = 3) -> list[asyncio.Future[Any]]:
+    futures = []
+    for index, value in enumerate(values):
+        futures.append(await producer.send("t", value))
+        if index % pause_every == 0:
+            await asyncio.sleep(0.001)
+    return futures
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_fails_records_arrive_once_and_in_order(seed: int) -> None:
+    dice = random.Random(seed)
+    kinds: list[str | int] = [STORED, STORED, LOSE_ANSWER, LOSE_REQUEST, NOT_ENOUGH_REPLICAS, NOT_LEADER, 7]
+
+    async def main() -> None:
+        log = ProducedLog()
+        log.faults.extend(dice.choice(kinds) for _ in range(30))
+        async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=100) as producer:
+            values = numbers(150)
+            futures = await send_all(producer, values, pause_every=dice.randint(1, 9))
+            results = await asyncio.gather(*futures)
+            assert log.values == values
+            assert [result.offset for result in results] == list(range(len(values)))
+
+    asyncio.run(main())
+
+
+def test_several_batches_of_a_partition_are_on_their_way_at_once() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=1) as producer:
+            fake.delay = 0.02
+            futures = [await producer.send("t", value) for value in numbers(5)]
+            await asyncio.sleep(0.01)
+            (connection,) = [task.result() for task in producer._cluster._connections.values()]
+            assert connection.in_flight > 1
+            await asyncio.gather(*futures)
+            assert log.values == numbers(5)
+
+    asyncio.run(main())
+
+
+def test_without_idempotence_one_batch_of_a_partition_is_on_its_way_so_that_order_holds() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.faults.extend([NOT_ENOUGH_REPLICAS, STORED, NOT_LEADER])
+        async with log.broker() as fake, producer_to(fake.bootstrap, acks=1, max_batch_size=1) as producer:
+            await asyncio.gather(*(await send_all(producer, numbers(8))))
+            assert log.values == numbers(8)
+            assert log.ids_given == 0
+
+    asyncio.run(main())
+
+
+def test_a_broker_that_lost_track_of_us_gets_a_new_epoch() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap) as producer:
+            await producer.send_and_wait("t", b"before")
+            log.forget_producers()
+            await producer.send_and_wait("t", b"after")
+            await producer.send_and_wait("t", b"later")
+            assert log.values == [b"before", b"after", b"later"]
+            assert log.epochs == [(1001, 0), (1001, 1), (1001, 1)]
+
+    asyncio.run(main())
+
+
+def test_a_producer_id_that_the_broker_does_not_know_is_replaced() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap) as producer:
+            await producer.send_and_wait("t", b"before")
+            log.faults.append(UNKNOWN_PRODUCER)
+            await producer.send_and_wait("t", b"after")
+            assert log.values == [b"before", b"after"]
+            assert log.epochs == [(1001, 0), (1002, 0)]
+
+    asyncio.run(main())
+
+
+def test_a_batch_that_is_refused_for_good_fails_and_those_behind_it_go_on() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.faults.append(TOO_LARGE)
+        async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=1) as producer:
+            futures = await send_all(producer, numbers(4), pause_every=99)
+            results = await asyncio.gather(*futures, return_exceptions=True)
+            assert isinstance(results[0], MessageTooLargeError)
+            assert "t-0" in str(results[0])
+            assert log.values == numbers(4)[1:]
+
+    asyncio.run(main())
+
+
+def test_a_record_that_cannot_be_delivered_in_time_is_given_up_and_the_next_ones_still_arrive() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap, delivery_timeout_ms=80) as producer:
+            await producer.send_and_wait("t", b"first")
+            log.faults.extend([NOT_ENOUGH_REPLICAS] * 1000)
+            with pytest.raises(
+                RequestTimeoutError, match=r"t-0: 1 records not delivered within 80 ms \(\d+ att"
+            ):
+                await producer.send_and_wait("t", b"lost")
+            log.faults.clear()
+            await producer.send_and_wait("t", b"next")
+            assert log.values == [b"first", b"next"]
+
+    asyncio.run(main())
+
+
+def test_a_broker_that_never_answers_does_not_hold_a_record_past_its_time() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake:
+            producer = producer_to(fake.bootstrap, delivery_timeout_ms=80, request_timeout_ms=10_000)
+            await producer.start()
+            answer, fake.handlers["Produce"] = fake.handlers["Produce"], lambda request, version: SILENCE
+            before = asyncio.get_running_loop().time()
+            with pytest.raises(RequestTimeoutError):
+                await producer.send_and_wait("t", b"lost")
+            await producer.stop()
+            assert asyncio.get_running_loop().time() - before < 2
+            fake.handlers["Produce"] = answer
+
+    asyncio.run(main())
+
+
+def test_a_request_without_an_answer_is_sent_again_on_another_connection() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap, request_timeout_ms=50) as producer:
+            answer = fake.handlers["Produce"]
+
+            def silent_once(request: Any, version: int) -> Any:
+                fake.handlers["Produce"] = answer
+                answer(request, version)
+                return SILENCE
+
+            fake.handlers["Produce"] = silent_once
+            assert (await producer.send_and_wait("t", b"once")).offset == 0
+            assert log.values == [b"once"]
+
+    asyncio.run(main())
+
+
+def test_epochs_that_are_used_up_make_a_new_producer_id() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake:
+            log.give_id = lambda request, version: ProducedLog.give_id(log, request, version)  # type: ignore[method-assign]
+            producer = producer_to(fake.bootstrap)
+            await producer.start()
+            await producer.send_and_wait("t", b"before")
+            (queue,) = producer._queues.values()
+            assert queue.identity is not None
+            queue.identity = queue.identity._replace(epoch=32767)
+            log.state.clear()
+            await producer.send_and_wait("t", b"at the last epoch")
+            log.forget_producers()
+            await producer.send_and_wait("t", b"after")
+            assert log.epochs[-1] == (1002, 0)
+            await producer.stop()
+
+    asyncio.run(main())
