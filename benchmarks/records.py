@@ -171,7 +171,7 @@ def writing(builder_class: Callable[..., Any]) -> Iterator[Row]:
 
 
 def codecs() -> Iterator[Row]:
-    """Unpacking 16 KiB against the libraries: with a bound, as ours has, and without, where ours pays for its checks."""
+    """Unpacking 16 KiB against the libraries, with a bound as ours has, and without, where ours pays for its own."""
     text = b"".join(json.dumps({"id": step, "user": f"user-{step % 97}"}).encode() for step in range(600))[: 16 * 1024]
     lz4_packed, zstd_packed = bytes(compress("lz4", text)), bytes(compress("zstd", text))
     kept = zstandard.ZstdDecompressor()
@@ -182,7 +182,7 @@ def codecs() -> Iterator[Row]:
             "lz4, bounded": lambda: lz4.frame.LZ4FrameDecompressor().decompress(lz4_packed, max_length=128 * 1024),
             "lz4, unbounded": lambda: lz4.frame.decompress(lz4_packed),
         },
-        {"lz4, bounded": 1.0, "lz4, unbounded": 0.7},
+        {"lz4, bounded": 0.85, "lz4, unbounded": 0.7},
     )
     yield from ratios(
         "zstd of 16 KiB",

@@ -130,7 +130,9 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
         position = start
         with nogil:
             while row < count:
-                size = 12 + <int64_t> kw_load32(data + position + 8)
+                size = kw_whole_batch(data, position, view.len, &fault)
+                if size <= 0:
+                    break  # the buffer changed while it was read
                 if verify and not kw_crc_holds(data + position, size, position, &fault):
                     break
                 scan_row(data + position, position, size, row, &out)
@@ -148,6 +150,8 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
 @cython.no_gc
 @cython.freelist(256)
 cdef class Record:
+    """A record; keys, values and header values may be None."""
+
     cdef object offset, timestamp, key, value, headers
 
     __match_args__ = ("offset", "timestamp", "key", "value", "headers")
@@ -209,7 +213,8 @@ cdef tuple read_headers(kw_cursor *cursor, kw_record *record):
     cdef int32_t key_size, value_size, i
     found = []
     for i in range(record.header_count):
-        kw_read_header(cursor, &p, cursor.at, &key, &key_size, &value, &value_size)
+        if kw_read_header(cursor, &p, cursor.at, &key, &key_size, &value, &value_size) < 0:
+            raise BufferError("the buffer changed while it was read")
         found.append((PyUnicode_DecodeUTF8(<const char *> key, key_size, "replace"), bytes_or_none(value, value_size)))
     return tuple(found)
 

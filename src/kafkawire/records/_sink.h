@@ -123,7 +123,7 @@ static int kw_put_headers(kw_sink *s, kw_cursor *c, const kw_record *r) {
         return KW_MEMORY;
     s->header_capacity = needed;
     for (i = 0; i < r->header_count; i++) {
-        kw_read_header(c, &p, c->at, &key, &key_size, &value, &value_size);
+        if (kw_read_header(c, &p, c->at, &key, &key_size, &value, &value_size)) return c->fault.code;
         if (!kw_is_utf8(key, key_size)) return KW_HEADER_KEY;
         if ((code = kw_put(&s->header_key, s->headers, needed, key, key_size)) != 0) return code;
         if ((code = kw_put(&s->header_value, s->headers, needed, value, value_size)) != 0) return code;

@@ -1,0 +1,53 @@
+"""Records as objects, and reading from several threads at once."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.records.samples import FORMATS, rows_of_columns, sample
+
+from kafkawire.records import Record, read_batches, to_arrow
+
+pytestmark = pytest.mark.twin
+
+
+def test_records_are_equal_by_their_fields() -> None:
+    record = Record(1, 2, b"k", None, (("h", b"v"),))
+    assert record == Record(1, 2, b"k", None, (("h", b"v"),))
+    assert record != Record(1, 2, b"k", b"", (("h", b"v"),))
+    assert record != (1, 2, b"k", None, (("h", b"v"),))
+    assert Record(1, 2, None, None).headers == ()
+
+
+def test_records_are_shown_with_their_fields() -> None:
+    assert repr(Record(1, 2, b"k", None)) == "Record(offset=1, timestamp=2, key=b'k', value=None, headers=())"
+
+
+def test_records_can_be_pickled_and_matched() -> None:
+    (batch,) = read_batches(sample(2, FORMATS[-1][1]))
+    records = list(batch.records())
+    assert pickle.loads(pickle.dumps(records)) == records
+    match records[0]:
+        case Record(offset, _, key, value, _):
+            assert (offset, key, value) == (100, b"key", b"value")
+        case _:
+            pytest.fail("a record does not match its own class")
+
+
+def test_records_outlive_their_batch_and_buffer() -> None:
+    buffer = bytearray(sample(2, FORMATS[0][1]))
+    records = list(next(read_batches(buffer)).records())
+    kept = [(record.key, record.value) for record in records]
+    buffer[:] = bytes(len(buffer))
+    assert [(record.key, record.value) for record in records] == kept
+
+
+def test_threads_do_not_share_what_unpacks() -> None:
+    data = b"".join(sample(magic, codec, 1000 * step) for step, (magic, codec) in enumerate(FORMATS)) * 20
+    expected = to_arrow(data)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(to_arrow, [data] * 16):
+            assert found.equals(expected)
+    assert rows_of_columns(data)
