@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kafkawire.broker.dispatch import Call, Dispatcher
 from kafkawire.broker.metrics import Metrics
+from kafkawire.broker.serving import served_apis
 from kafkawire.log.segment import FileRange
 from kafkawire.messages import api
 from kafkawire.records import BatchBuilder, read_batches
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def begin(node: Node, request: Message, version: int | None = None, client_id: str | None = "test") -> Call:
     """Let a request be served; its answer may have to be waited for."""
     which = api(cast("int", type(request).__schema__.key))
-    version = which.versions.last if version is None else version
+    version = served_apis()[which.key].versions.last if version is None else version
     frame = encode_request(request, version=version, correlation_id=7, client_id=client_id)
     call = Dispatcher(node, Metrics()).begin(frame, ("test", 1), "PLAINTEXT")
     assert isinstance(call, Call)

@@ -1,0 +1,81 @@
+"""The metrics page, over HTTP: GET /metrics, and nothing else.
+
+Rules:
+- One request a connection; what is not a short GET is answered 404 or 400 and closed.
+- The page is made on the broker's loop, so its numbers belong together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.service import Gauge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkawire.broker.broker import Broker
+
+_LONGEST: Final = 8192
+_SECONDS: Final = 10.0
+
+
+class MetricsPage:
+    """A listener for Prometheus."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._listening: asyncio.Server | None = None
+
+    async def listen(self, host: str, port: int) -> int:
+        """Serve the page; the port that is listened on."""
+        self._listening = await asyncio.start_server(self._answer, host, port, limit=_LONGEST)
+        return int(self._listening.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        if self._listening is not None:
+            self._listening.close()
+            await self._listening.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+            status, body = self._page(head.split(b"\r\n", 1)[0])
+            writer.write(
+                f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+                + body
+            )
+            await writer.drain()
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    def _page(self, line: bytes) -> tuple[str, bytes]:
+        words = line.split()
+        if len(words) != 3 or words[0] != b"GET":
+            return "400 Bad Request", b"expected GET /metrics\n"
+        if words[1] != b"/metrics":
+            return "404 Not Found", b"the page is /metrics\n"
+        return "200 OK", self._broker.metrics.page(gauges(self._broker)).encode()
+
+
+def gauges(broker: Broker) -> Iterator[Gauge]:
+    """What there is to tell of the state: logs, sessions, memory, and what services add."""
+    node = broker.node
+    yield Gauge("kafkawire_topics", {}, len(node.topics))
+    yield Gauge("kafkawire_fetch_sessions", {}, len(node.sessions))
+    yield Gauge("kafkawire_request_memory_bytes", {}, broker.server.held)
+    yield Gauge("kafkawire_leader_epoch", {}, node.leader_epoch)
+    for topic in node.topics:
+        for index in range(topic.partitions):
+            log = node.log(topic.name, index)
+            labels = {"topic": topic.name, "partition": str(index)}
+            yield Gauge("kafkawire_log_bytes", labels, log.segments.size)
+            yield Gauge("kafkawire_log_start_offset", labels, log.log_start_offset)
+            yield Gauge("kafkawire_log_end_offset", labels, log.end_offset)
+    for service in node.services:
+        yield from service.gauges()

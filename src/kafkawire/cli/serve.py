@@ -1,0 +1,107 @@
+"""`kafkawire serve`: a Kafka broker, in the foreground, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kafkawire.broker.broker import Broker
+
+HELP = "run a Kafka broker: no set-up, data in a directory or in memory"
+EXAMPLES = (
+    "kafkawire serve",
+    "kafkawire serve --port 9094 --data /var/lib/kafkawire -c num.partitions=3",
+    "kafkawire serve --memory --port 0",
+    "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
+)
+_log = logging.getLogger("kafkawire.broker")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, help="where to listen (9092); 0 takes any free port")
+    parser.add_argument("--host", help="on which address (127.0.0.1); 0.0.0.0 is all of them")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where the data is kept (log.dirs, or kafkawire-data)")
+    parser.add_argument("--memory", action="store_true", help="keep everything in memory, and nothing afterwards")
+    parser.add_argument(
+        "-c", "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, under Kafka's name"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in a properties file")
+    parser.add_argument("--metrics-port", type=int, metavar="PORT", help="serve /metrics for Prometheus there")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="how log lines look")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kafkawire.broker.broker import Broker
+    from kafkawire.broker.loops import new_loop
+    from kafkawire.broker.startup import from_environment, from_file, from_pairs
+    from kafkawire.cli.commands import UsageError
+    from kafkawire.messages.errors import InvalidConfigError
+
+    _set_up_logging(args.log_format, verbose=args.verbose)
+    try:
+        config = from_file(args.config) if args.config else {}
+        config |= from_environment(os.environ) | from_pairs(args.set)
+        data = None if args.memory else args.data or _directory(config)
+        broker = Broker(data, host=args.host, port=args.port, config=config)
+    except InvalidConfigError as error:
+        raise UsageError(str(error)) from error
+    for name, near in broker.config.unknown().items():
+        _log.warning("%s is no setting of this broker%s", name, f"; did you mean {near}?" if near else "")
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data)))
+
+
+def _directory(config: dict[str, str]) -> Path:
+    return Path((config.get("log.dirs") or config.get("log.dir") or "kafkawire-data").split(",")[0].strip())
+
+
+async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+    from kafkawire.broker.metrics_page import MetricsPage
+
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    async with broker:
+        where = "in memory" if data is None else f"data in {data}"
+        print(f"kafkawire listens on {broker.bootstrap} ({where})", flush=True)
+        page = MetricsPage(broker)
+        if metrics_port is not None:
+            port = await page.listen(broker.host, metrics_port)
+            print(f"metrics on http://{broker.node.endpoint.host}:{port}/metrics", flush=True)
+        await stopping.wait()
+        await page.close()
+    return 0
+
+
+class _JsonLines(logging.Formatter):
+    """A log line as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
+
+
+def _set_up_logging(form: str, *, verbose: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        _JsonLines() if form == "json" else logging.Formatter("%(asctime)s %(levelname)-7s %(message)s")
+    )
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -1,0 +1,163 @@
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs, ListConfigResources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.broker.asking import ask
+
+from kafkawire.broker.configs import keys
+from kafkawire.messages import (
+    AlterConfigsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
+)
+from kafkawire.messages.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkawire.broker.node import Node
+
+TOPIC, BROKER = 2, 4
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+
+
+def describe(node: Node, kind: int, name: str, *wanted: str, version: int = 4, **fields: Any) -> Any:
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=kind, resource_name=name, configuration_keys=list(wanted) or None
+    )
+    return ask(node, DescribeConfigsRequest(resources=[resource], **fields), version).results[0]
+
+
+def change(node: Node, kind: int, name: str, *changes: tuple[str, int, str | None], **fields: Any) -> int:
+    configs = [
+        IncrementalAlterConfigsRequest.AlterableConfig(name=key, config_operation=operation, value=value)
+        for key, operation, value in changes
+    ]
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(
+        resource_type=kind, resource_name=name, configs=configs
+    )
+    response = ask(node, IncrementalAlterConfigsRequest(resources=[resource], **fields))
+    return response.responses[0].error_code  # type: ignore[no-any-return]  # from bytes
+
+
+def test_all_settings_of_a_topic_are_told_with_type_words_and_source(node: Node) -> None:
+    described = describe(node, TOPIC, "orders", include_documentation=True)
+    found = {each.name: each for each in described.configs}
+    assert set(found) == set(keys("topic"))
+    assert (found["retention.ms"].value, found["retention.ms"].config_source) == ("604800000", 5)
+    assert all(each.documentation and 1 <= each.config_type <= 9 for each in described.configs)
+
+
+def test_all_settings_of_the_broker_are_told(node: Node) -> None:
+    assert {each.name for each in describe(node, BROKER, "1").configs} == set(keys("broker"))
+    assert describe(node, BROKER, "").configs == []
+    assert describe(node, BROKER, "2").error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_synonyms_tell_every_value_the_one_in_force_first(open_node: Callable[..., Node]) -> None:
+    node = open_node(log_retention_minutes="10")
+    node.create_topic("orders", 1, {"retention.ms": "5"})
+    (found,) = describe(node, TOPIC, "orders", "retention.ms", include_synonyms=True).configs
+    assert [(each.name, each.value, each.source) for each in found.synonyms] == [
+        ("retention.ms", "5", 1),
+        ("log.retention.minutes", "10", 4),
+        ("log.retention.hours", "168", 5),
+    ]
+    change(node, TOPIC, "orders", ("retention.ms", DELETE, None))
+    assert describe(node, TOPIC, "orders", "retention.ms").configs[0].value == "600000"
+    assert node.log("orders", 0).config.retention_ms == 600_000
+
+
+def test_the_oldest_version_tells_only_whether_it_is_the_default(node: Node) -> None:
+    change(node, TOPIC, "orders", ("retention.ms", SET, "5"))
+    found = describe(node, TOPIC, "orders", "retention.ms", "segment.bytes", version=0).configs
+    assert {each.name: each.is_default for each in found} == {"retention.ms": False, "segment.bytes": True}
+
+
+@pytest.mark.parametrize("kind", [0, 8, 16, 99])
+def test_other_resources_have_no_settings(node: Node, kind: int) -> None:
+    assert describe(node, kind, "x").error_code == ErrorCode.INVALID_REQUEST
+    assert change(node, kind, "x", ("a", SET, "b")) == ErrorCode.INVALID_REQUEST
+
+
+def test_changes_of_a_topic_take_effect_and_last(node: Node, open_node: Callable[..., Node]) -> None:
+    assert change(node, TOPIC, "orders", ("retention.ms", SET, "5"), ("segment.bytes", SET, "2000")) == 0
+    assert node.log("orders", 1).config.segment_bytes == 2000
+    node.close()
+    assert open_node().log("orders", 0).config.retention_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("operations", "value"),
+    [
+        ([(APPEND, "compact")], "delete,compact"),
+        ([(SET, "compact"), (APPEND, "delete"), (APPEND, "delete")], "compact,delete"),
+        ([(SET, "compact,delete"), (SUBTRACT, "delete")], "compact"),
+        ([(SET, "compact"), (DELETE, None)], "delete"),
+    ],
+)
+def test_lists_grow_and_shrink(node: Node, operations: list[tuple[int, str | None]], value: str) -> None:
+    for operation, text in operations:
+        assert change(node, TOPIC, "orders", ("cleanup.policy", operation, text)) == 0
+    assert describe(node, TOPIC, "orders", "cleanup.policy").configs[0].value == value
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ([("retention.ms", SET, "soon")], ErrorCode.INVALID_CONFIG),
+        ([("no.such", SET, "1")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, None)], ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", APPEND, "1")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", 9, "1")], ErrorCode.INVALID_REQUEST),
+        ([("cleanup.policy", SUBTRACT, "delete")], ErrorCode.INVALID_CONFIG),
+        ([("segment.bytes", SET, "5000"), ("retention.ms", SET, "soon")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, "1"), ("retention.ms", SET, "2")], ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_bad_changes_change_nothing(node: Node, changes: list[tuple[str, int, str | None]], error: ErrorCode) -> None:
+    assert change(node, TOPIC, "orders", *changes) == error
+    assert node.topics.get("orders").configs == {}
+
+
+def test_changes_can_be_tried_first(node: Node) -> None:
+    assert change(node, TOPIC, "orders", ("retention.ms", SET, "5"), validate_only=True) == 0
+    assert node.topics.get("orders").configs == {}
+
+
+def test_the_older_request_replaces_everything(node: Node) -> None:
+    change(node, TOPIC, "orders", ("retention.ms", SET, "5"))
+    config = AlterConfigsRequest.AlterableConfig(name="segment.bytes", value="5000")
+    resource = AlterConfigsRequest.AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
+    assert ask(node, AlterConfigsRequest(resources=[resource])).responses[0].error_code == 0
+    assert node.topics.get("orders").configs == {"segment.bytes": "5000"}
+
+
+def test_settings_of_the_broker_reach_topics_without_their_own(node: Node, open_node: Callable[..., Node]) -> None:
+    assert change(node, BROKER, "", ("log.segment.bytes", SET, "9000")) == 0
+    assert change(node, BROKER, "1", ("log.segment.bytes", SET, "8000")) == 0
+    assert node.log("orders", 0).config.segment_bytes == 8000
+    node.close()
+    node = open_node()
+    assert node.log("orders", 0).config.segment_bytes == 8000
+    change(node, BROKER, "1", ("log.segment.bytes", DELETE, None))
+    assert node.log("orders", 0).config.segment_bytes == 9000
+
+
+def test_what_is_fixed_at_the_start_stays(node: Node) -> None:
+    assert change(node, BROKER, "1", ("num.partitions", SET, "5")) == ErrorCode.INVALID_REQUEST
+    assert change(node, BROKER, "1", ("no.such", SET, "5")) == ErrorCode.INVALID_CONFIG
+
+
+def test_resources_are_listed_by_type(node: Node) -> None:
+    def listed(*types: int) -> list[tuple[str, int]]:
+        response = ask(node, ListConfigResourcesRequest(resource_types=list(types)), 1)
+        return [(each.resource_name, each.resource_type) for each in response.config_resources]
+
+    assert listed() == [("orders", TOPIC), ("1", BROKER)]
+    assert listed(BROKER) == [("1", BROKER)]
+    assert ask(node, ListConfigResourcesRequest(resource_types=[99]), 1).error_code == ErrorCode.UNSUPPORTED_VERSION
