@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.driver.memory": "1g",
+    # Short queries gain nothing from the optimising compiler, which would compete with them for the processors.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.maxConcurrentOutputFileWriters": "7",
 }
