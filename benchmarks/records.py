@@ -21,6 +21,7 @@ import zstandard
 from benchmarks.report import Row, best_times, ratios
 from kafkawire.records import (
     BatchBuilder,
+    Codec,
     compress,
     crc32c,
     decompress,
