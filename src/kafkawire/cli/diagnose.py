@@ -14,7 +14,7 @@ from kafkawire.inspect.diagnose import LEVELS, Finding, Thresholds, diagnose, fi
 if TYPE_CHECKING:
     import argparse
 
-HELP = "what went wrong in packet captures: stuck consumers, closed connections, duplicates, storms"
+HELP = "what went wrong, in captures and logs: stuck consumers, closed connections, duplicates, damage"
 EXAMPLES = (
     "kafkawire diagnose capture.pcap",
     "kafkawire diagnose captures/ --level error --json",

@@ -1,4 +1,4 @@
-"""`kafkawire inspect`: what captures hold: connections, exchanges, partitions, batches and records, as tables."""
+"""`kafkawire inspect`: what captures and log directories hold, as tables."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect.capture import Reading
 
-HELP = "what packet captures hold: connections, exchanges, batches and records"
+HELP = "what packet captures and log directories hold: connections, exchanges, batches, records, faults"
 EXAMPLES = (
     "kafkawire inspect capture.pcap",
     "kafkawire inspect capture.pcapng.gz --api Fetch --topic orders --error any",
     "kafkawire inspect capture.pcap --tree 17",
     "kafkawire inspect capture.pcap --table batches --json",
     "kafkawire inspect capture.pcap --parquet tables",
+    "kafkawire inspect /var/lib/kafka/data --table index_errors",
 )
-_TABLES = ("connections", "gaps", "exchanges", "exchange_partitions", "batches", "records")
+_TABLES = (
+    *("connections", "gaps", "exchanges", "exchange_partitions", "batches", "records"),
+    *("segment_files", "index_errors"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
-    parser.add_argument("--table", choices=_TABLES, default="exchanges", help="which table to print")
+    parser.add_argument("--table", choices=_TABLES, help="which table to print")
     parser.add_argument("--tree", type=int, metavar="N", help="every byte of exchange number N")
     choose = parser.add_argument_group("choose exchanges")
     choose.add_argument("--api", action="append", default=[], metavar="NAME", help="of this API")
@@ -69,12 +73,17 @@ def run(args: argparse.Namespace) -> int:
     if args.tree is not None:
         return _print_tree(reading, args.tree, as_json=args.json)
     chosen = select(reading.tables, wanted)
-    tables = _narrowed(reading.tables, chosen) if wanted != Selection() else reading.tables
+    tables = _narrowed(reading.tables, chosen, wanted) if wanted != Selection() else reading.tables
+    shown = args.table or ("exchanges" if reading.packets or "segment_files" not in tables else "segment_files")
     if args.parquet is not None:
         _write_parquet(tables, args.parquet)
         return 0
-    if args.table != "exchanges":
-        rows = tables[args.table].slice(0, args.limit)
+    if shown != "exchanges":
+        if shown not in tables:
+            raise UsageError(f"--table {shown}: only log directories have it")
+        rows = tables[shown].slice(0, args.limit)
+        if args.table is None and not args.json:
+            print_summary(reading)
         output.print_rows(rows.schema.names, _values(rows), as_json=args.json)
         return 0
     numbers = chosen.tolist()[: args.limit]
@@ -108,21 +117,27 @@ def _selection(args: argparse.Namespace) -> Selection:
     )
 
 
-def _narrowed(tables: dict[str, pa.Table], chosen: Any) -> dict[str, pa.Table]:
-    """The tables with only the rows of the chosen exchanges, and their connections."""
+def _narrowed(tables: dict[str, pa.Table], chosen: Any, wanted: Selection) -> dict[str, pa.Table]:
+    """The tables with only the rows of the chosen exchanges and their connections; of logs, those of chosen topics."""
     exchanges = tables["exchanges"].take(pa.array(chosen, pa.int64()))
     pairs = set(zip(exchanges["conn_id"].to_pylist(), exchanges["seq"].to_pylist(), strict=True))
-    numbers = {conn for conn, _ in pairs}
-    narrowed = {"exchanges": exchanges}
-    for name, table in tables.items():
-        if name in ("connections", "gaps"):
-            keep = [conn in numbers for conn in table["conn_id"].to_pylist()]
-        elif name != "exchanges":
-            keep = [pair in pairs for pair in zip(table["conn_id"].to_pylist(), table["seq"].to_pylist(), strict=True)]
-        else:
-            continue
-        narrowed[name] = table.filter(pa.array(keep, pa.bool_()))
-    return narrowed
+    whole = {(conn, None) for conn, _ in pairs}
+    logs = wanted == Selection(topics=wanted.topics)
+
+    def fits(conn: int | None, seq: int | None, topic: str | None) -> bool:
+        if conn is None:
+            return logs and (topic is None or topic in wanted.topics)
+        return (conn, seq) in (pairs if seq is not None else whole)
+
+    return {
+        name: table.filter(pa.array(list(map(fits, *_places(table))), pa.bool_())) for name, table in tables.items()
+    }
+
+
+def _places(table: pa.Table) -> list[list[Any]]:
+    """What says where the rows of a table belong: connection, exchange, topic; None where the table has it not."""
+    names = table.schema.names
+    return [table[name].to_pylist() if name in names else [None] * len(table) for name in ("conn_id", "seq", "topic")]
 
 
 def _write_parquet(tables: dict[str, pa.Table], folder: Path) -> None:

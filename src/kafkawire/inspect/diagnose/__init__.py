@@ -12,6 +12,7 @@ from kafkawire.inspect.diagnose.consumers import not_fetching, offset_resets, st
 from kafkawire.inspect.diagnose.evidence import Evidence
 from kafkawire.inspect.diagnose.findings import LEVELS, Finding, Level
 from kafkawire.inspect.diagnose.groups import rebalance_storms
+from kafkawire.inspect.diagnose.logs import damaged_logs, wrong_indexes
 from kafkawire.inspect.diagnose.producers import (
     durability,
     fenced,
@@ -61,6 +62,8 @@ RULES: Final[tuple[Rule, ...]] = (
     corruption,
     session_churn,
     inefficiency,
+    damaged_logs,
+    wrong_indexes,
 )
 
 

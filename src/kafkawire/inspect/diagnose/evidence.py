@@ -28,6 +28,8 @@ class Evidence:
         self.connections: dict[int, Row] = {row["conn_id"]: row for row in _rows(tables["connections"])}
         self.exchanges = sorted(_rows(tables["exchanges"]), key=when)
         self.gaps = _rows(tables["gaps"]) if "gaps" in tables else []
+        self.files = _rows(tables["segment_files"]) if "segment_files" in tables else []
+        self.index_errors = _rows(tables["index_errors"]) if "index_errors" in tables else []
         by_name: dict[tuple[int, int], Row] = {}
         for row in self.exchanges:
             row["connection"] = self.connections[row["conn_id"]]
