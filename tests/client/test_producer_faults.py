@@ -57,12 +57,24 @@ def test_several_batches_of_a_partition_are_on_their_way_at_once() -> None:
     async def main() -> None:
         log = ProducedLog()
         async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=1) as producer:
+            await producer.send_and_wait("t", b"known")
             fake.delay = 0.02
             futures = [await producer.send("t", value) for value in numbers(5)]
             await asyncio.sleep(0.01)
             (connection,) = [task.result() for task in producer._cluster._connections.values()]
             assert connection.in_flight > 1
             await asyncio.gather(*futures)
+            assert log.values == [b"known", *numbers(5)]
+
+    asyncio.run(main())
+
+
+def test_the_first_batch_goes_alone_because_a_broker_takes_any_sequence_from_a_stranger() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.faults.append(LOSE_REQUEST)
+        async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=1) as producer:
+            await asyncio.gather(*[await producer.send("t", value) for value in numbers(5)])
             assert log.values == numbers(5)
 
     asyncio.run(main())

@@ -6,6 +6,8 @@ Rules:
   in the order of their sequences, and one at a time until one succeeds.
 - Where a sequence was used that the broker may never have seen (a batch given up, or refused for good), the epoch goes
   up by one and the sequences of what is left start at 0: the state is the partition's own, so no other one is touched.
+- Until the first batch of a producer id and epoch is acknowledged, it goes alone: a broker takes any sequence from a
+  producer that it does not know, so a second batch could be stored before the first one's retry.
 """
 
 from __future__ import annotations
@@ -129,6 +131,7 @@ class PartitionQueue:
         "filling",
         "identity",
         "in_flight",
+        "is_known",
         "must_restart",
         "next_sequence",
         "not_before",
@@ -144,6 +147,7 @@ class PartitionQueue:
         self.in_flight: list[SendBatch] = []
         self.identity: Identity | None = None
         self.next_sequence = 0
+        self.is_known = False
         self.recovering = False
         self.must_restart = False
         self.not_before = 0.0
@@ -162,7 +166,7 @@ class PartitionQueue:
         """Whether the next batch may go out."""
         if not self.waiting or now < self.not_before:
             return False
-        if self.recovering or self.must_restart:
+        if self.recovering or self.must_restart or not self.is_known:
             return not self.in_flight
         return len(self.in_flight) < most
 
@@ -203,6 +207,7 @@ class PartitionQueue:
     def acknowledged(self, batch: SendBatch) -> None:
         self.in_flight.remove(batch)
         self.recovering = False
+        self.is_known = True
 
     def send_again(self, batch: SendBatch, not_before: float) -> None:
         """Back to the front, behind those that were sent before it."""
@@ -225,6 +230,7 @@ class PartitionQueue:
 
     def _start_sequences(self, identity: Identity) -> None:
         self.identity, self.next_sequence = identity, 0
+        self.is_known = False
         for batch in self.waiting:
             batch.sequence = None
 
