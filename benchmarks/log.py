@@ -11,15 +11,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from benchmarks.report import Row
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory, Partition
 from kafkawire.log.directory import wall_clock
 from kafkawire.log.files import map_file
 from kafkawire.records import BatchBuilder, batches_to_arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GIB = 1 << 30
 PARTITIONS = 1000
@@ -71,7 +74,9 @@ def _append_and_recover(directory: Path) -> Iterator[Row]:
             log.append(data)
         times.append((perf_counter() - start) / count)
     rate = len(data) / min(times) / 1e9
-    yield Row("append 16 KB batches of 100 records, CRC checked", "GB/s", rate, 0.8, note=f"{min(times) * 1e6:.1f} us each")
+    yield Row(
+        "append 16 KB batches of 100 records, CRC checked", "GB/s", rate, 0.8, note=f"{min(times) * 1e6:.1f} us each"
+    )
     stored = log.segments.size
     best = float("inf")
     for _ in range(3):
@@ -118,4 +123,6 @@ def _open_many(root: Path) -> Iterator[Row]:
         assert logs.was_clean
         del logs
         (root / ".kafka_cleanshutdown").write_bytes(b"")
-    yield Row(f"open {PARTITIONS} cleanly closed partitions", "s", best, 1.0, at_most=True, note=f"{os.cpu_count()} cores")
+    yield Row(
+        f"open {PARTITIONS} cleanly closed partitions", "s", best, 1.0, at_most=True, note=f"{os.cpu_count()} cores"
+    )

@@ -73,7 +73,7 @@ def truncate(count: int) -> Callable[[Path], None]:
         (f"{FIRST}.index", truncate(1), "expected a multiple of 8"),
         (f"{FIRST}.index", overwrite(0, bytes(3) + b"\x7f"), "the batch there ends at"),
         (f"{FIRST}.index", overwrite(-4, b"\x7f\x7f\x7f\x7f"), "the log has"),
-        (f"{FIRST}.index", overwrite(6, b"\xff"), "no batch starts at position"),
+        (f"{FIRST}.index", overwrite(7, b"\x01"), "no batch starts at position"),
         (f"{FIRST}.index", lambda path: path.write_bytes(b""), "one was due at"),
         (f"{FIRST}.index", Path.unlink, "missing"),
         (f"{FIRST}.timeindex", truncate(5), "expected a multiple of 12"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kafkawire.log import walk
 from kafkawire.log.cleaning import Cleaner, Transactions
 from kafkawire.log.errors import storage_error
-from kafkawire.log.lookup import Written
+from kafkawire.log.lookup import Written, written
 from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
 from kafkawire.records import parse_header, read_batches, to_arrow
 
@@ -135,7 +135,7 @@ def _clean_group(log: Partition, group: list[Segment], cleaner: Cleaner, transac
 
 def _write_clean(fresh: Segment, group: list[Segment], cleaner: Cleaner, tombstones_before: int) -> None:
     parts: list[bytes | memoryview] = []
-    written: list[Written] = []
+    noted: list[Written] = []
     size = 0
     for number, segment in enumerate(group):
         legacy_tombstones_go = segment.modified_ms < tombstones_before
@@ -144,14 +144,13 @@ def _write_clean(fresh: Segment, group: list[Segment], cleaner: Cleaner, tombsto
             left = cleaner.clean(batch, is_last=is_last, legacy_tombstones_go=legacy_tombstones_go)
             if left is None:
                 continue
-            header = parse_header(left)
             parts.append(left)
-            written.append(Written(header.last_offset, len(left), header.max_timestamp))
+            noted.append(written(parse_header(left)))
             size += len(left)
             if size >= WRITE:
-                fresh.append(parts, written)
-                parts, written, size = [], [], 0
-    fresh.append(parts, written)
+                fresh.append(parts, noted)
+                parts, noted, size = [], [], 0
+    fresh.append(parts, noted)
 
 
 def _batches(segment: Segment) -> Iterator[tuple[Batch, bool]]:

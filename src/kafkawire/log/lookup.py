@@ -25,11 +25,16 @@ INDEX, TIME_INDEX = ".index", ".timeindex"
 
 
 class Written(NamedTuple):
-    """What the indexes must know of a batch."""
+    """What the indexes must know of a batch; a batch that compaction emptied has no timestamp."""
 
     last_offset: int
     size: int
     max_timestamp: int
+
+
+def written(header: BatchHeader) -> Written:
+    """What the indexes must know of a batch in a log."""
+    return Written(header.last_offset, header.size, header.max_timestamp if header.record_count else -1)
 
 
 class Lookup:
@@ -119,7 +124,7 @@ class Lookup:
     def rebuild(self, headers: Iterable[BatchHeader]) -> None:
         """Write both indexes anew."""
         self.clear()
-        self.note(0, (Written(header.last_offset, header.size, header.max_timestamp) for header in headers))
+        self.note(0, map(written, headers))
         self.seal()
 
     def truncate(self, position: int, offset: int) -> None:
@@ -129,7 +134,7 @@ class Lookup:
         self._unindexed_bytes = 0
         timestamp, at = self._times.last
         for header in walk.headers(self._files.open(self._log), self.last_position, position):
-            if header.max_timestamp > timestamp:
+            if header.max_timestamp > timestamp and header.record_count:
                 timestamp, at = header.max_timestamp, header.last_offset
         self._largest = TimeEntry(timestamp, at)
 

@@ -27,7 +27,7 @@ from kafkawire.log.segment import ABORTED, CLEANED, DELETED, LOG, SUFFIXES, SWAP
 from kafkawire.log.snapshots import SNAPSHOT, Snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from kafkawire.log.configs import LogConfig
@@ -151,7 +151,7 @@ class _Loader:
         next_offset = segment.base_offset
         for _, piece, scan in walk.sweep(segment.file, 0, size):
             count, next_offset = _in_order(scan, next_offset)
-            segment.note(map(Written, scan.last_offset[:count], scan.size[:count], scan.max_timestamp[:count]))
+            segment.note(map(Written, scan.last_offset[:count], scan.size[:count], _timestamps(scan)))
             for closed in replay_producers(scan, memoryview(piece), count, producers):
                 segment.aborted.append(closed)
             self._replay_epochs(scan, count)
@@ -261,3 +261,9 @@ def _in_order(scan: BatchScan, next_offset: int) -> tuple[int, int]:
             return number, next_offset
         next_offset = last + 1
     return scan.count, next_offset
+
+
+def _timestamps(scan: BatchScan) -> Iterable[int]:
+    if 0 not in scan.record_count:
+        return scan.max_timestamp
+    return (stamp if count else -1 for stamp, count in zip(scan.max_timestamp, scan.record_count, strict=True))

@@ -1,0 +1,102 @@
+"""Apache Kafka's DumpLogSegments reads our directories without complaint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+from tests.log.batches import NOW, Clock, batch, keyed
+
+from kafkawire.log import DiskFiles, LogConfig, LogDirectory
+from kafkawire.records import BatchBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.interop.apache_kafka import ApacheKafka
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Plain, compressed, idempotent, transactional and compacted partitions, stopped cleanly."""
+    root = tmp_path_factory.mktemp("ours")
+    clock = Clock()
+    logs = LogDirectory(root, files=DiskFiles(), clock=clock, properties={"node.id": "1", "cluster.id": "x"})
+    plain = logs.create("plain", 0, topic_id=UUID(int=77), config=LogConfig(segment_bytes=40_000))
+    for number in range(300):
+        clock.advance(10)
+        builder = BatchBuilder(
+            compression=CODECS[number % 5], producer_id=9, producer_epoch=0, base_sequence=number * 3
+        )
+        for part in range(3):
+            builder.append(b"k%d" % part, b"value %d " % number * 20, timestamp=clock(), headers=[("h", b"%d" % part)])
+        plain.append(builder.build(), leader_epoch=number // 100)
+    stamped = LogConfig(message_timestamp_type="LogAppendTime", compression_type="zstd")
+    appended = logs.create("stamped", 0, config=stamped)
+    for _ in range(50):
+        clock.advance(10)
+        appended.append(batch(b"x" * 500, b"y"))
+    transactions = logs.create("transactions", 0, config=LogConfig(segment_bytes=5000))
+    for number in range(60):
+        transactions.append(batch(b"t" * 200, producer=(5, 0, number), transactional=True, timestamp=NOW + number))
+        transactions.append_marker(5, 0, 3, commit=number % 3 == 0)
+    compacted = logs.create("compacted", 0, config=LogConfig(segment_bytes=5000, cleanup_policy="compact"))
+    for number in range(200):
+        compacted.append(keyed({b"k%d" % (number % 9): b"v%d" % number * 20, b"t": None}, timestamp=NOW + number))
+    compacted.compact(force=True)
+    logs.close()
+    return root
+
+
+def files(root: Path, partition: str, suffix: str) -> list[Path]:
+    found = sorted((root / partition).glob(f"*{suffix}"))
+    assert found
+    return found
+
+
+PARTITIONS = ("plain-0", "stamped-0", "transactions-0", "compacted-0")
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_logs_and_their_records(kafka: ApacheKafka, root: Path, partition: str) -> None:
+    text = kafka.dump(files(root, partition, ".log"), "--deep-iteration", "--print-data-log")
+    assert text.count("isvalid: true") > 10
+    assert ("Non-consecutive" in text) == (partition == "compacted-0")
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_offset_and_time_indexes_against_the_log(kafka: ApacheKafka, root: Path, partition: str) -> None:
+    indexes = [*files(root, partition, ".index"), *files(root, partition, ".timeindex")]
+    kafka.dump(indexes, "--verify-index-only")
+    kafka.dump(files(root, partition, ".index"), "--index-sanity-check")
+
+
+def test_aborted_transactions(kafka: ApacheKafka, root: Path) -> None:
+    text = kafka.dump(files(root, "transactions-0", ".txnindex"))
+    assert text.count("producerId: 5") == 40
+    assert "lastStableOffset" in text
+
+
+def test_producer_snapshots(kafka: ApacheKafka, root: Path) -> None:
+    assert "producerId: 9 producerEpoch: 0" in kafka.dump(files(root, "plain-0", ".snapshot"))
+
+
+def test_markers_are_told_apart(kafka: ApacheKafka, root: Path) -> None:
+    text = kafka.dump(files(root, "transactions-0", ".log"), "--print-data-log")
+    assert (text.count("endTxnMarker: COMMIT"), text.count("endTxnMarker: ABORT")) == (20, 40)
+    assert "coordinatorEpoch: 3" in text
+
+
+def test_the_tool_does_complain_of_damage(kafka: ApacheKafka, root: Path, tmp_path: Path) -> None:
+    for path in (root / "plain-0").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    index = sorted(tmp_path.glob("*.index"))[0]
+    data = bytearray(index.read_bytes())
+    data[3] ^= 1
+    index.write_bytes(data)
+    with pytest.raises(AssertionError, match="ismatch"):
+        kafka.dump([index], "--verify-index-only")

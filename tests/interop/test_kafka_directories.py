@@ -1,0 +1,124 @@
+"""We read what Apache Kafka's broker leaves, and it goes on where we stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.log.batches import batch, records
+
+from kafkawire.log import DiskFiles, LogDirectory
+from kafkawire.log.findings import verify_paths
+
+if TYPE_CHECKING:
+    from tests.interop.apache_kafka import ApacheKafka
+
+    from kafkawire.log import Partition
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+aiokafka = pytest.importorskip("aiokafka", reason="aiokafka produces what Kafka writes")
+CODECS = (None, "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def made(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that a broker wrote: every codec, transactions, a compacted topic."""
+    directory = tmp_path_factory.mktemp("theirs")
+    with kafka.broker(directory) as address:
+        asyncio.run(_produce(address))
+    return directory
+
+
+async def _produce(address: str) -> None:
+    from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+    compacted = {"cleanup.policy": "compact", "segment.ms": "500", "min.cleanable.dirty.ratio": "0.01"}
+    admin = AIOKafkaAdminClient(bootstrap_servers=address)
+    await admin.start()
+    await admin.create_topics(
+        [NewTopic("plain", 1, 1), NewTopic("transactions", 1, 1), NewTopic("keys", 1, 1, topic_configs=compacted)]
+    )
+    await admin.close()
+    for codec in CODECS:
+        async with aiokafka.AIOKafkaProducer(
+            bootstrap_servers=address, compression_type=codec, enable_idempotence=True
+        ) as producer:
+            for number in range(200):
+                await producer.send("plain", b"value %d" % number, key=b"%d" % number, headers=[("codec", b"x")])
+    async with aiokafka.AIOKafkaProducer(bootstrap_servers=address, transactional_id="t") as producer:
+        for number in range(6):
+            await producer.begin_transaction()
+            await producer.send_and_wait("transactions", b"%d" % number)
+            await (producer.abort_transaction() if number % 2 else producer.commit_transaction())
+    async with aiokafka.AIOKafkaProducer(bootstrap_servers=address) as producer:
+        for number in range(40):
+            await producer.send_and_wait("keys", b"%d" % number, key=b"%d" % (number % 5))
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(2)
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made / "data", tmp_path / "data"))
+
+
+def open_partition(root: Path, topic: str) -> Partition:
+    return LogDirectory(root, files=DiskFiles()).partitions[topic, 0]
+
+
+def test_every_file_verifies(copy: Path) -> None:
+    assert list(verify_paths([copy])) == []
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_records_of_every_codec(copy: Path, clean: bool) -> None:
+    if not clean:
+        (copy / ".kafka_cleanshutdown").unlink()
+    log = open_partition(copy, "plain")
+    assert log.cut_bytes == 0
+    assert [record.value for record in records(log)] == [b"value %d" % number for number in range(200)] * 5
+    assert len(log.producers.entries) == 5
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_transactions(copy: Path, clean: bool) -> None:
+    if not clean:
+        (copy / ".kafka_cleanshutdown").unlink()
+    log = open_partition(copy, "transactions")
+    assert log.last_stable_offset == log.end_offset
+    assert [entry.first_offset for entry in log.aborted_transactions(0, log.end_offset)] == [2, 6, 10]
+
+
+def test_a_compacted_topic(copy: Path) -> None:
+    log = open_partition(copy, "keys")
+    found = {record.key: record.value for record in records(log)}
+    assert found == {b"%d" % key: b"%d" % (35 + key) for key in range(5)}
+    assert len(records(log)) < 40
+    log.compact(force=True)
+    assert {record.key: record.value for record in records(log)} == found
+
+
+def test_kafka_goes_on_where_we_stopped(kafka: ApacheKafka, made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "data", tmp_path / "data")
+    logs = LogDirectory(tmp_path / "data", files=DiskFiles())
+    logs.partitions["plain", 0].append(batch(b"from us", timestamp=logs.clock()))
+    logs.partitions["keys", 0].compact(force=True)
+    logs.close()
+    with kafka.broker(tmp_path) as address:
+        values = asyncio.run(_consume(address, "plain", 1001))
+    assert values[-1] == b"from us"
+    assert list(verify_paths([tmp_path / "data"])) == []
+
+
+async def _consume(address: str, topic: str, count: int) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    async with aiokafka.AIOKafkaConsumer(
+        topic, bootstrap_servers=address, auto_offset_reset="earliest", group_id=None
+    ) as consumer:
+        while len(found) < count:
+            for batches in (await consumer.getmany(timeout_ms=10_000)).values():
+                found += [record.value for record in batches]
+    return found
