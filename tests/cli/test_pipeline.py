@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyarrow import dataset
-from tests.spark.logs import batch, batches, damage, write_segment
+from tests.spark.logs import batch, batches, damage, write_index, write_segment
 from tests.spark.running import spark
 
 from kafkawire.cli.demo import first_difference, read_records
@@ -94,6 +94,20 @@ def test_a_single_table_may_be_asked_for_and_an_earlier_run_replaced(tmp_path: P
     assert pipeline(*arguments, "--overwrite", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary["batches"], summary["records"]) == (3, None)
+
+
+@pytest.mark.usefixtures("spark")
+def test_tables_about_files_come_when_asked_for(tmp_path: Path, capsys: Capture) -> None:
+    file = write_segment(tmp_path / "orders-0", batches(4))
+    write_index(file, [(5, 1)])
+    out = tmp_path / "tables"
+    assert pipeline(file.name, "--out", out, "--table", "segment_files", "--table", "index_errors", "--json") == 1
+    summary = json.loads(capsys.readouterr().out)
+    [row] = dataset.dataset(out / "segment_files", partitioning="hive").to_table().to_pylist()
+    assert (row["topic"], row["batches"], row["records"], row["size"]) == ("orders", 4, 40, file.size)
+    errors = dataset.dataset(out / "index_errors", partitioning="hive").to_table().to_pylist()
+    assert summary["index_errors"] == len(errors)
+    assert "no batch starts at position 1" in [error["problem"] for error in errors]
 
 
 def test_a_directory_without_segments_is_refused_before_spark_starts(tmp_path: Path, capsys: Capture) -> None:

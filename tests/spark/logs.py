@@ -37,7 +37,7 @@ def write_segment(directory: Path, data: Sequence[bytes] | bytes, base_offset: i
 
 def write_index(file: SegmentFile, entries: Sequence[tuple[int, int]]) -> None:
     """The index of a segment, entries being relative offset and position."""
-    Path(file.index_name).write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries))
+    Path(file.beside(".index")).write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries))
 
 
 def damage(data: bytes, at: int) -> bytes:

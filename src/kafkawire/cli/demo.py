@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 HELP = "write log files of every format, run the pipeline over them, and prove that nothing was lost"
 EXAMPLES = ("kafkawire demo --out demo",)
 _MARK = "kafkawire-demo.json"
+# So little data is read before the optimising compiler has done its work.
+_SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 _SHOWN = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     logs, tables = _claim(args.out)
     sample = write_sample(logs)
     _tell_sample(sample)
-    summary = run_segments([str(logs)], tables, overwrite=True, master=args.master)
+    summary = run_segments([str(logs)], tables, overwrite=True, master=args.master, settings=_SETTINGS)
     print(f"\n{output.coloured('The pipeline on Spark', 'bold')}")
     print_summary(summary)
     found = read_records(tables / "records")

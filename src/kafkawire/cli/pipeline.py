@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument(
         "--table",
         action="append",
-        choices=("batches", "records"),
-        help="a table to write, again for more (default: both)",
+        choices=("batches", "records", "segment_files", "index_errors"),
+        help="a table to write, again for more (default: batches and records)",
     )
     run_parser.add_argument(
         "--mode",
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         print_summary(summary)
         print()
         print_places(args.out, tables, summary)
-    return 1 if summary.faults else 0
+    return 1 if summary.has_findings else 0
 
 
 def run_segments(
@@ -146,6 +146,7 @@ def print_summary(summary: Summary) -> None:
         "tombstones": summary.tombstones,
         "time": f"{first} to {last}" if first else None,
         "faults": summary.faults or "none",
+        "index errors": summary.index_errors,
         "took": f"{summary.seconds:.1f} s",
     }
     output.print_fields({name: value for name, value in fields.items() if value is not None})

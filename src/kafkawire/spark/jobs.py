@@ -2,7 +2,7 @@
 
 Rules:
 - `batches` has a row a batch, `records` a row a record; both hold only what is sound. What is not goes into `faults`,
-  which is written only if there are any.
+  which is written only if there are any. `segment_files` and `index_errors` are written when asked for.
 - Each table is written in one pass over the files, and counted in that same pass.
 - Tables are partitioned by topic. Spark and others that read them guess the type of a partition column from its values:
   a lake whose only topic is called `2024` reads back a number unless the schema is given.
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     Report = Callable[[str, float], None]
 
-CHOICES: Final = ("batches", "records")
+CHOICES: Final = ("batches", "records", "segment_files", "index_errors")
+DEFAULT: Final = ("batches", "records")
 _FAULT_COLUMNS: Final = ("topic", "partition", "file", "position", "size", "fault")
 _FAULTS_SHOWN: Final = 20
 
@@ -48,7 +49,7 @@ class SegmentsJob:
     spark: SparkSession
     paths: Sequence[str]
     output: OutputDirectory
-    tables: Sequence[str] = CHOICES
+    tables: Sequence[str] = DEFAULT
     mode: str = "PERMISSIVE"
     report: Report = lambda stage, share: None
 
@@ -67,6 +68,9 @@ class SegmentsJob:
             summary.formats = formats_of(self.spark.read.parquet(str(self.output.table("batches"))))
         if "records" in self.tables:
             summary.take_records(self._write("records", record_measures()))
+        for table in ("segment_files", "index_errors"):
+            if table in self.tables:
+                summary.take_rows(table, self._write(table, [F.count(F.lit(1)).alias("rows")]))
         if summary.faults:
             summary.fault_examples = self._write_faults()
         summary.seconds = round(time.time() - started, 3)
@@ -87,7 +91,7 @@ class SegmentsJob:
     def _write(self, table: str, measures: Sequence[Column]) -> dict[str, Any]:
         observation = Observation(f"kafkawire {table}")
         rows = self._source(table).observe(observation, *measures)
-        sound = rows.filter(F.col("fault").isNull()).drop("fault")
+        sound = rows.filter(F.col("fault").isNull()).drop("fault") if "fault" in rows.columns else rows
         path = str(self.output.table(table))
         run_watched(
             self.spark,

@@ -46,9 +46,9 @@ class SegmentFile:
         stem = PurePosixPath(self.name).name.removesuffix(".log")
         return int(stem) if len(stem) == 20 and stem.isdecimal() else None
 
-    @property
-    def index_name(self) -> str:
-        return self.name.removesuffix(".log") + ".index"
+    def beside(self, kind: str) -> str:
+        """The name of the file of another kind, such as `.index`, that belongs to this one."""
+        return self.name.removesuffix(".log") + kind
 
 
 def list_segments(paths: Iterable[str]) -> list[SegmentFile]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 LOG: Final = "spark.log"
-TABLES: Final = ("batches", "records", "faults")
+TABLES: Final = ("batches", "records", "segment_files", "index_errors", "faults")
 
 
 class OutputDirectory:

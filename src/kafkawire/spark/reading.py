@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.spark.errors import CorruptSegmentError
 from kafkawire.spark.listing import OpenFile
+from kafkawire.spark.overview import read_overviews
 from kafkawire.spark.rows import RowMaker
 from kafkawire.spark.walk import Fault, walk_range
 
@@ -24,6 +25,9 @@ _is_frozen = False
 def read_ranges(ranges: Iterable[FileRange], columns: Sequence[str], options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of ranges, in the columns asked for."""
     _freeze_once()
+    if options.is_about_files:
+        yield from read_overviews([part.file for part in ranges], options.table, columns, verify=options.verify)
+        return
     maker = RowMaker(options.table, columns, verify=options.verify, include_control=options.include_control)
     for part in ranges:
         for found in _contents(maker, part, options.verify):

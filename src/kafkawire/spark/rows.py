@@ -43,16 +43,22 @@ _LARGEST_TIME = pa.scalar((2**63 - 1) // 1000, pa.int64())
 _SMALLEST_TIME = pa.scalar(-((2**63 - 1) // 1000), pa.int64())
 _HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _TYPES: Final[dict[str, pa.DataType]] = {
-    **dict.fromkeys(("topic", "file", "fault", "codec"), pa.string()),
+    **dict.fromkeys(("topic", "file", "fault", "codec", "problem"), pa.string()),
     **dict.fromkeys(("key", "value"), pa.binary()),
-    **dict.fromkeys(("timestamp", "base_timestamp", "max_timestamp"), _TIME),
+    **dict.fromkeys(("timestamp", "base_timestamp", "max_timestamp", "first_timestamp"), _TIME),
     **dict.fromkeys(("timestamp_type", "magic"), pa.int8()),
     **dict.fromkeys(("attributes", "producer_epoch"), pa.int16()),
     **dict.fromkeys(("partition", "record_count", "leader_epoch", "base_sequence"), pa.int32()),
     **dict.fromkeys(("offset", "position", "size", "base_offset", "last_offset", "producer_id", "crc"), pa.int64()),
+    **dict.fromkeys(("batches", "records", "first_offset", "tail_bytes", "faults"), pa.int64()),
     **dict.fromkeys(("is_transactional", "is_control", "has_delete_horizon"), pa.bool_()),
     "headers": _HEADERS,
 }
+
+
+def arrow_schema(columns: Sequence[str]) -> pa.Schema:
+    """Columns in the types that Spark takes."""
+    return pa.schema([(name, _TYPES[name]) for name in columns])
 
 
 class RowMaker:
@@ -61,7 +67,7 @@ class RowMaker:
     def __init__(
         self, table: str, columns: Sequence[str], *, verify: bool = True, include_control: bool = False
     ) -> None:
-        self.schema = pa.schema([(name, _TYPES[name]) for name in columns])
+        self.schema = arrow_schema(columns)
         self._table = table
         self._decoded = [name for name in columns if name not in OF_THE_SOURCE] or ["offset"]
         self._verify = verify

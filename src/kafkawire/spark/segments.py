@@ -1,9 +1,11 @@
 """The data source `kafkawire-segments`: Kafka's log files as tables.
 
 Options, besides the path or paths of `load`:
-- `table`: `records` (default) or `batches`, see `tables.py`. A schema given by the user is a projection of it.
+- `table`: `records` (default), `batches`, `segment_files` or `index_errors`, see `tables.py`. A schema that the user
+  gives is a projection of it.
 - `mode`: what to do about bytes that cannot be read. `FAILFAST` (default) fails with file and position, `PERMISSIVE`
-  gives a row whose `fault` says what is wrong, `DROPMALFORMED` leaves them out.
+  gives a row whose `fault` says what is wrong, `DROPMALFORMED` leaves them out. The tables about files count faults
+  instead.
 - `verify`: whether CRCs are checked (default true).
 - `includeControl`: whether the records table has transaction markers and other control records (default false).
 - `maxPartitionBytes`: how much a task reads at most (default 128 MiB); `minPartitions`: how many tasks there should be
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "kafkawire-segments"
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 _MODES: Final = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+_TABLES: Final = ("records", "batches", "segment_files", "index_errors")
 _NAMES: Final = ("table", "mode", "verify", "includeControl", "maxPartitionBytes", "minPartitions")
 # A catalogue table hands its own properties over with the options.
 _OF_SPARK: Final = re.compile(r"path|paths|owner|provider|comment|location|external|is_managed_location|option\..*")
@@ -55,6 +58,10 @@ class Options:
     max_partition_bytes: int = 128 * 2**20
     min_partitions: int = 1
 
+    @property
+    def is_about_files(self) -> bool:
+        return self.table in ("segment_files", "index_errors")
+
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Options:
         """The options that Spark hands over, whose keys are in lower case or compare so."""
@@ -65,7 +72,7 @@ class Options:
             raise SourceOptionError(f"{FORMAT} has no option {', '.join(unknown)}; it has {', '.join(_NAMES)}")
         return cls(
             paths=_paths(options),
-            table=_choice("table", options.get("table", "records").lower(), ("records", "batches")),
+            table=_choice("table", options.get("table", "records").lower(), _TABLES),
             mode=cast("Mode", _choice("mode", options.get("mode", "FAILFAST").upper(), _MODES)),
             verify=_flag("verify", options.get("verify", "true")),
             include_control=_flag("includeControl", options.get("includecontrol", "false")),
@@ -113,11 +120,14 @@ class SegmentsReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         from kafkawire.spark.listing import list_segments
-        from kafkawire.spark.splits import plan_tasks
+        from kafkawire.spark.splits import plan_tasks, plan_whole_files
 
         options = self._options
         files = list_segments(options.paths)
-        tasks = plan_tasks(files, max_bytes=options.max_partition_bytes, min_tasks=options.min_partitions)
+        if options.is_about_files:
+            tasks = plan_whole_files(files, max_bytes=options.max_partition_bytes)
+        else:
+            tasks = plan_tasks(files, max_bytes=options.max_partition_bytes, min_tasks=options.min_partitions)
         # Spark makes one partition without a value out of no partitions.
         return [SegmentPartition(tuple(task)) for task in tasks or [[]]]
 

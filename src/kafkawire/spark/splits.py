@@ -56,6 +56,11 @@ def plan_tasks(
     return list(_joined((part for file in files for part in split(file, target)), target))
 
 
+def plan_whole_files(files: Sequence[SegmentFile], *, max_bytes: int = MAX_PARTITION_BYTES) -> list[list[FileRange]]:
+    """What each task is to read where a file, also an empty one, has to be seen whole."""
+    return list(_joined((FileRange(file, 0, file.size) for file in files), max_bytes))
+
+
 def split(file: SegmentFile, target: int) -> Iterator[FileRange]:
     """A file in parts of about `target` bytes; an empty file has none."""
     start = 0
@@ -108,7 +113,7 @@ def _cuts_by_index(file: SegmentFile, log: OpenFile, target: int) -> list[int]:
 def _read_index(file: SegmentFile) -> tuple[Integers, Integers] | None:
     """Relative offsets and positions as far as they rise; the zeros of an index allocated ahead are not entries."""
     try:
-        with OpenFile(file.index_name) as index:
+        with OpenFile(file.beside(".index")) as index:
             data = index.read(0, _LARGEST_INDEX)
     except OSError:
         return None

@@ -39,6 +39,8 @@ class Summary:
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     faults: int = 0
+    segment_files: int | None = None
+    index_errors: int | None = None
     seconds: float = 0.0
     formats: list[dict[str, Any]] = field(default_factory=list)
     fault_examples: list[dict[str, Any]] = field(default_factory=list)
@@ -69,8 +71,17 @@ class Summary:
         self.first_timestamp = measured["first_timestamp"]
         self.last_timestamp = measured["last_timestamp"]
 
+    def take_rows(self, table: str, measured: dict[str, Any]) -> None:
+        setattr(self, table, measured["rows"])
+
     def rows_of(self, table: str) -> int | None:
-        return {"batches": self.batches, "records": self.records, "faults": self.faults}[table]
+        """How many rows a table has; there is a field of its name."""
+        rows: int | None = getattr(self, table)
+        return rows
+
+    @property
+    def has_findings(self) -> bool:
+        return bool(self.faults or self.index_errors)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -63,20 +63,34 @@ COLUMNS: Final[Mapping[str, DataType]] = {
     "is_control": BooleanType(),
     "has_delete_horizon": BooleanType(),
     "crc": LongType(),
+    "batches": LongType(),
+    "records": LongType(),
+    "first_offset": LongType(),
+    "first_timestamp": TimestampType(),
+    "tail_bytes": LongType(),
+    "faults": LongType(),
+    "problem": StringType(),
     "file": StringType(),
     "fault": StringType(),
 }
 OF_THE_SOURCE: Final = ("topic", "partition", "file", "fault")
 _OF_A_RECORD: Final = ("offset", "timestamp", "timestamp_type", "key", "value", "headers")
-_OF_A_BATCH: Final = tuple(name for name in COLUMNS if name not in (*OF_THE_SOURCE, *_OF_A_RECORD))
+_NAMES: Final = tuple(COLUMNS)
+_OF_A_BATCH: Final = _NAMES[_NAMES.index("position") : _NAMES.index("crc") + 1]
+_OF_A_FILE: Final = (
+    *("base_offset", "size", "batches", "records", "first_offset", "last_offset", "first_timestamp", "max_timestamp"),
+    *("tail_bytes", "faults"),
+)
 
 TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "records": ("topic", "partition", *_OF_A_RECORD, "file", "position", "fault"),
     "batches": ("topic", "partition", *_OF_A_BATCH, "file", "fault"),
+    "segment_files": ("topic", "partition", *_OF_A_FILE, "file"),
+    "index_errors": ("topic", "partition", "file", "position", "problem"),
 }
 """The columns of a table where no schema asks for others."""
 
-_MORE: Final[Mapping[str, tuple[str, ...]]] = {"records": _OF_A_BATCH, "batches": ()}
+_MORE: Final[Mapping[str, tuple[str, ...]]] = {"records": _OF_A_BATCH}
 
 
 def table_schema(table: str) -> StructType:
@@ -90,7 +104,7 @@ def table_schema(table: str) -> StructType:
 
 def check_projection(table: str, schema: StructType) -> None:
     """Refuse a schema that asks for what the table has not."""
-    known = dict.fromkeys((*TABLES[table], *_MORE[table]))
+    known = dict.fromkeys((*TABLES[table], *_MORE.get(table, ())))
     for field in schema.fields:
         if field.name not in known:
             raise SourceOptionError(f"the {table} table has no column {field.name!r}; it has {', '.join(known)}")
