@@ -128,13 +128,14 @@ class BodyReader:
 
     def tables(self, connections: pa.Table, exchanges: pa.Table) -> dict[str, pa.Table]:
         """The tables that header tables become with what bodies told."""
+        told, known = self._exchanges.table(), self._connections.table()
         for name in _BODY_COLUMNS:
             place = exchanges.schema.get_field_index(name)
-            exchanges = exchanges.set_column(place, EXCHANGES.field(name), self._exchanges.column(name))
+            exchanges = exchanges.set_column(place, EXCHANGES.field(name), told[name])
         exchanges = _with_undecoded(exchanges)
         for name in _CONNECTION_COLUMNS:
             place = connections.schema.get_field_index(name)
-            connections = connections.set_column(place, CONNECTIONS.field(name), self._connections.column(name))
+            connections = connections.set_column(place, CONNECTIONS.field(name), known[name])
         tables = {
             "connections": connections,
             "exchanges": exchanges,

@@ -15,6 +15,8 @@ from kafkawire.messages import Message, StructBase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kafkawire.codec.plan import Shape
+
 Row = dict[str, object]
 
 _ASKED: Final = {
@@ -59,6 +61,7 @@ _NESTED: Final = {  # where newer versions keep what older ones had at the top
 }
 _ABSENT: Final = ("", -1)
 _known: dict[tuple[type, int], list[tuple[str, str]]] = {}
+_with_errors: dict[type[StructBase], tuple[list[str], list[str]]] = {}
 _ERRORS: Final = ("error_code", "partition_error_code")
 
 
@@ -111,15 +114,31 @@ def _present(kind: type, columns: dict[str, str]) -> list[tuple[str, str]]:
 
 def _errors(value: Any) -> Iterator[int]:
     """Every error code of a message, its own first."""
-    if isinstance(value, StructBase):
-        names = [slot.attribute for slot in value.__shape__.slots]
-        for name in names:
-            if name in _ERRORS:
-                yield getattr(value, name)
-        for name in names:
-            nested = getattr(value, name)
-            if isinstance(nested, (list, StructBase)):
-                yield from _errors(nested)
-    elif isinstance(value, list) and value and isinstance(value[0], StructBase):
-        for each in value:
-            yield from _errors(each)
+    own, others = _places_of_errors(type(value))
+    for name in own:
+        yield getattr(value, name)
+    for name in others:
+        nested = getattr(value, name)
+        if isinstance(nested, StructBase):
+            yield from _errors(nested)
+        elif nested is not None:
+            for each in nested:
+                yield from _errors(each)
+
+
+def _places_of_errors(kind: type[StructBase]) -> tuple[list[str], list[str]]:
+    """The attributes of a struct that are error codes, and those that may hold more."""
+    known = _with_errors.get(kind)
+    if known is None:
+        slots = kind.__shape__.slots
+        known = _with_errors[kind] = (
+            [slot.attribute for slot in slots if slot.attribute in _ERRORS],
+            [slot.attribute for slot in slots if slot.shape is not None and _has_errors(slot.shape)],
+        )
+    return known
+
+
+def _has_errors(shape: Shape) -> bool:
+    return any(
+        slot.attribute in _ERRORS or (slot.shape is not None and _has_errors(slot.shape)) for slot in shape.slots
+    )

@@ -76,7 +76,7 @@ _COLUMNS: Final = {
     "leader_epoch": "leader_epoch",
 }
 _ASKED_ONLY: Final = {"ListOffsetsResponse": ("timestamp",), "FetchRequest": ("high_watermark", "log_start_offset")}
-_COUNTED: Final = {"replica_nodes": "replicas", "isr_nodes": "isr"}
+_COUNTED: Final = {"replica_nodes": "replicas", "isr_nodes": "isr", "records": "bytes"}
 
 
 def partition_rows(request: Message | None, response: Message | None, session: Session | None) -> dict[Key, Row]:
@@ -117,19 +117,31 @@ def _partitions(message: Message | None) -> Iterator[tuple[Key, Any, Any]]:
 
 
 def _fill(row: Row, message: Message | None, source: Any) -> None:
-    kind = type(message).__name__
+    plan = _plans.get((type(message), type(source)))
+    if plan is None:
+        plan = _plans[type(message), type(source)] = _plan(type(message).__name__, source)
+    for attribute, column in plan.copied:
+        row[column] = getattr(source, attribute)
+    for attribute, column in plan.counted:
+        value = getattr(source, attribute)
+        row[column] = 0 if value is None else len(value)
+    if plan.has_leader and source.current_leader.leader_epoch >= 0:
+        row["leader_id"], row["leader_epoch"] = source.current_leader.leader_id, source.current_leader.leader_epoch
+
+
+class _Plan(NamedTuple):
+    """What of a struct goes into which column; worked out once a class."""
+
+    copied: list[tuple[str, str]]
+    counted: list[tuple[str, str]]
+    has_leader: bool
+
+
+_plans: dict[tuple[type, type], _Plan] = {}
+
+
+def _plan(kind: str, source: Any) -> _Plan:
     skipped = _ASKED_ONLY.get(kind, ())
-    for attribute, column in _COLUMNS.items():
-        value = getattr(source, attribute, None)
-        if value is not None and attribute not in skipped:
-            row[column] = value
-    for attribute, column in _COUNTED.items():
-        nodes = getattr(source, attribute, None)
-        if nodes is not None:
-            row[column] = len(nodes)
-    leader = getattr(source, "current_leader", None)
-    if leader is not None and leader.leader_epoch >= 0:
-        row["leader_id"], row["leader_epoch"] = leader.leader_id, leader.leader_epoch
-    records = getattr(source, "records", None)
-    if records is not None or hasattr(source, "records"):
-        row["bytes"] = 0 if records is None else len(records)
+    copied = [pair for pair in _COLUMNS.items() if hasattr(source, pair[0]) and pair[0] not in skipped]
+    counted = [pair for pair in _COUNTED.items() if hasattr(source, pair[0])]
+    return _Plan(copied, counted, hasattr(source, "current_leader"))

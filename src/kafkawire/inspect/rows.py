@@ -1,13 +1,21 @@
-"""Collecting rows for a table of a given schema; what a row does not name is null."""
+"""Collecting rows for a table of a given schema.
+
+Rules:
+- What a row does not name is null; what it names beyond the schema is left out.
+- Rows become columns in runs, so that a long table costs little more than its Arrow form.
+- A row is kept as it is given: it must not change afterwards.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_RUN: Final = 8192
 
 
 class Rows:
@@ -21,21 +29,29 @@ class Rows:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+        self._runs: list[pa.RecordBatch] = []
+        self._waiting: list[Mapping[str, object]] = []
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
+        return self._count
 
     def add(self, row: Mapping[str, object]) -> None:
-        """Add a row; keys that are no columns are left out."""
-        for name, column in self._columns.items():
-            column.append(row.get(name))
-
-    def column(self, name: str) -> pa.Array[Any]:
-        """One column as it stands."""
-        made: pa.Array[Any] = pa.array(self._columns[name], self.schema.field(name).type)
-        return made
+        """Add a row."""
+        self._waiting.append(row)
+        self._count += 1
+        if len(self._waiting) == _RUN:
+            self._settle()
 
     def table(self) -> pa.Table:
         """All rows so far."""
-        return pa.Table.from_arrays([self.column(name) for name in self.schema.names], schema=self.schema)
+        self._settle()
+        return pa.Table.from_batches(self._runs, self.schema)
+
+    def _settle(self) -> None:
+        if self._waiting:
+            columns: list[pa.Array[Any]] = [
+                pa.array([row.get(column.name) for row in self._waiting], column.type) for column in self.schema
+            ]
+            self._runs.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+            self._waiting = []
