@@ -183,7 +183,7 @@ def codecs() -> Iterator[Row]:
             "lz4, bounded": lambda: lz4.frame.LZ4FrameDecompressor().decompress(lz4_packed, max_length=128 * 1024),
             "lz4, unbounded": lambda: lz4.frame.decompress(lz4_packed),
         },
-        {"lz4, bounded": 1.0, "lz4, unbounded": 0.8},
+        {"lz4, bounded": 0.8, "lz4, unbounded": 0.7},
     )
     yield from ratios(
         "zstd of 16 KiB",
@@ -208,7 +208,6 @@ def python_form() -> Iterator[Row]:
 
 
 def measure_python_form() -> Iterator[tuple[str, float, float]]:
-    sys.modules["crc32c"] = None  # type: ignore[assignment]  # makes its import fail
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
         from kafka.record.default_records import DefaultRecordBatchBuilder

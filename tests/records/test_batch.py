@@ -15,6 +15,7 @@ from kafkawire.records import (
     read_batches,
     scan_batches,
 )
+from kafkawire.records.kernel import plain_crc32c
 
 pytestmark = pytest.mark.twin
 
@@ -45,6 +46,12 @@ def test_batch_length_counts_from_the_leader_epoch() -> None:
 )
 def test_crc32c_of_known_strings(data: bytes, expected: int) -> None:
     assert crc32c(data) == expected
+
+
+def test_crc32c_without_any_library_is_the_same() -> None:
+    data = bytes(range(256)) * 9
+    for size in (0, 1, 63, 64, 511, 512, 513, len(data)):
+        assert plain_crc32c(data[:size], 7) == crc32c(data[:size], 7)
 
 
 def test_crc32c_is_the_same_in_parts_at_every_length_and_alignment() -> None:

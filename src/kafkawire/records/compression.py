@@ -38,6 +38,7 @@ MAX_DECOMPRESSED = 128 * 1024 * 1024
 """The most bytes a batch may unpack to, unless the reader says otherwise."""
 
 _ROOM = 64 * 1024
+_LZ4_MOST = 255  # times: what a byte of lz4 can unpack to, so that small input needs no watching
 _local = threading.local()
 
 
@@ -149,6 +150,12 @@ def _pack_snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 
 def _unpack_lz4(data: Buffer, limit: int, magic: int) -> bytes:
     lz4 = library("lz4.frame", Codec.LZ4)
+    if magic and len(data) * _LZ4_MOST <= limit:
+        whole: bytes
+        whole, read = lz4.decompress(data, return_bytes_read=True)
+        if read != len(data):
+            raise ValueError(f"{len(data) - read} bytes follow the lz4 frame")
+        return whole
     # A context serves one thread at a time; making one costs as much as unpacking a small batch.
     context = getattr(_local, "unpack_lz4", None)
     if context is None:
@@ -199,13 +206,20 @@ def _unpack_zstd(data: Buffer, limit: int, magic: int) -> bytes:
     context = getattr(_local, "unpack_zstd", None)
     if context is None:
         context = _local.unpack_zstd = zstd.ZstdDecompressor()
+    usual = min(limit, len(data) * 8 + _ROOM)
+    whole: bytes
+    if 0 <= zstd.frame_content_size(data) <= usual:
+        try:
+            whole = context.decompress(data, allow_extra_data=False)
+            return whole
+        except zstd.ZstdError:
+            pass  # several frames, or a broken one: the slower way tells
     frames, most = framing.zstd_extent(data)
     if frames == 1:
-        stated = zstd.frame_content_size(data)
-        if stated > limit:
+        if zstd.frame_content_size(data) > limit:
             raise _LimitError
-        if stated >= 0 or most <= min(limit, len(data) * 8 + _ROOM):
-            whole: bytes = context.decompress(data, max_output_size=most)
+        if most <= usual:
+            whole = context.decompress(data, max_output_size=most)
             return whole
     reader = context.stream_reader(data, read_across_frames=True)
 
