@@ -97,6 +97,17 @@ def test_a_single_table_may_be_asked_for_and_an_earlier_run_replaced(tmp_path: P
 
 
 @pytest.mark.usefixtures("spark")
+def test_logs_without_a_record_give_tables_without_a_row(tmp_path: Path, capsys: Capture) -> None:
+    write_segment(tmp_path / "orders-0", b"")
+    out = tmp_path / "tables"
+    assert pipeline(tmp_path / "orders-0", "--out", out, "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["files"], summary["batches"], summary["records"], summary["formats"]) == (1, 0, 0, [])
+    assert "offset" in dataset.dataset(out / "records").schema.names
+    assert dataset.dataset(out / "batches").count_rows() == 0
+
+
+@pytest.mark.usefixtures("spark")
 def test_tables_about_files_come_when_asked_for(tmp_path: Path, capsys: Capture) -> None:
     file = write_segment(tmp_path / "orders-0", batches(4))
     write_index(file, [(5, 1)])

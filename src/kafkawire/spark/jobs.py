@@ -72,7 +72,7 @@ class SegmentsJob:
             if table in self.tables:
                 summary.take_rows(table, self._write(table, [F.count(F.lit(1)).alias("rows")]))
         if summary.faults:
-            summary.fault_examples = self._write_faults()
+            self._write_faults(summary)
         summary.seconds = round(time.time() - started, 3)
         self.output.write_manifest(self._manifest(files, summary, started))
         return summary
@@ -98,9 +98,12 @@ class SegmentsJob:
             lambda: sound.write.partitionBy("topic").mode("overwrite").parquet(path),
             lambda share: self.report(table, share),
         )
+        if not any(self.output.table(table).glob("topic=*")):
+            # Partitioned and empty is a directory without a file, which nobody could read the columns from.
+            self.spark.createDataFrame([], sound.schema).coalesce(1).write.mode("overwrite").parquet(path)
         return observation.get
 
-    def _write_faults(self) -> list[dict[str, Any]]:
+    def _write_faults(self, summary: Summary) -> None:
         """Faults of records include those of batches: what cannot be walked over cannot be decoded either."""
         table = "records" if "records" in self.tables else "batches"
         faults = self._source(table, _FAULT_COLUMNS).filter(F.col("fault").isNotNull())
@@ -110,8 +113,10 @@ class SegmentsJob:
             lambda: faults.coalesce(1).write.mode("overwrite").parquet(path),
             lambda share: self.report("faults", share),
         )
-        shown = self.spark.read.parquet(path).orderBy("file", "position").limit(_FAULTS_SHOWN)
-        return [row.asDict() for row in shown.collect()]
+        written = self.spark.read.parquet(path)
+        summary.faults = written.count()
+        shown = written.orderBy("file", "position").limit(_FAULTS_SHOWN)
+        summary.fault_examples = [row.asDict() for row in shown.collect()]
 
     def _manifest(self, files: Sequence[SegmentFile], summary: Summary, started: float) -> dict[str, Any]:
         written = [*self.tables, *(["faults"] if summary.faults else [])]
