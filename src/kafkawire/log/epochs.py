@@ -28,14 +28,11 @@ class LeaderEpochs:
         self._files = files
         self._path = directory / EPOCHS
         self._starts: dict[int, int] = {}
+        self.latest = UNKNOWN
+        """The epoch in charge, or -1."""
         for words in read_lines(files, self._path) or ():
             if len(words) == 2 and all(word.lstrip("-").isdigit() for word in words):
                 self._add(int(words[0]), int(words[1]))
-
-    @property
-    def latest(self) -> int:
-        """The epoch in charge, or -1."""
-        return next(reversed(self._starts), UNKNOWN)
 
     @property
     def entries(self) -> list[tuple[int, int]]:
@@ -85,9 +82,11 @@ class LeaderEpochs:
             return False
         self._starts = {old: start for old, start in self._starts.items() if old < epoch and start < offset}
         self._starts[epoch] = offset
+        self.latest = epoch
         return True
 
     def _keep(self, starts: dict[int, int]) -> None:
         if starts != self._starts:
             self._starts = starts
+            self.latest = next(reversed(starts), UNKNOWN)
             self.save()

@@ -92,17 +92,19 @@ class Lookup:
 
     def note(self, position: int, batches: Iterable[Written]) -> int:
         """Take in batches that start at a position; the position after them."""
-        timestamp, offset = self.largest
-        for batch in batches:
-            if batch.max_timestamp > timestamp:
-                timestamp, offset = batch.max_timestamp, batch.last_offset
-            if self._unindexed_bytes > self._interval:
-                self._offsets.append(batch.last_offset, position)
-                self._times.append(timestamp, offset)
-                self._unindexed_bytes = 0
-            position += batch.size
-            self._unindexed_bytes += batch.size
-        self._largest = TimeEntry(timestamp, offset)
+        largest, unindexed = self.largest, self._unindexed_bytes
+        timestamp = largest[0]
+        for last_offset, size, max_timestamp in batches:
+            if max_timestamp > timestamp:
+                timestamp = max_timestamp
+                largest = TimeEntry(max_timestamp, last_offset)
+            if unindexed > self._interval:
+                self._offsets.append(last_offset, position)
+                self._times.append(*largest)
+                unindexed = 0
+            position += size
+            unindexed += size
+        self._largest, self._unindexed_bytes = largest, unindexed
         return position
 
     def by_offset(self, offset: int) -> OffsetEntry:

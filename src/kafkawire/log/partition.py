@@ -10,9 +10,8 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log import recovery
 from kafkawire.log.admission import Admitted, admit
@@ -42,8 +41,7 @@ NO_TIMESTAMP = -1
 ASSIGNED = Struct(">qii")
 
 
-@dataclass(frozen=True, slots=True)
-class AppendResult:
+class AppendResult(NamedTuple):
     """Where batches went; for a duplicate, where they went the first time."""
 
     base_offset: int

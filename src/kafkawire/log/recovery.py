@@ -212,18 +212,22 @@ class _Loader:
 
 def _settle(files: FileSystem, directory: Path) -> dict[str, Entry]:
     """Finish or forget what was under way when the log stopped; the files that are there then."""
-    names = {entry.name for entry in files.list(directory)}
-    for name in names:
-        if name.endswith(LEFTOVERS):
-            files.remove(directory / name)
-    for name in sorted(name for name in names if name.endswith(LOG + SWAP)):
+    listed = files.list(directory)
+    names = {entry.name for entry in listed}
+    leftovers = [name for name in names if name.endswith(LEFTOVERS)]
+    swaps = sorted(name for name in names if name.endswith(LOG + SWAP))
+    for name in leftovers:
+        files.remove(directory / name)
+    for name in swaps:
         _finish_swap(files, directory, name, names)
-    names = {entry.name for entry in files.list(directory)}
-    for name in names:
-        owner = name.split(".")[0] + LOG
-        if name.endswith(SUFFIXES) and (owner not in names or not name[:20].isdigit()):
-            files.remove(directory / name)
-    return {entry.name: entry for entry in files.list(directory) if _belongs(entry.name)}
+    if leftovers or swaps:
+        listed = files.list(directory)
+        names = {entry.name for entry in listed}
+    found = {entry.name: entry for entry in listed if _belongs(entry.name)}
+    for name in [name for name in found if name.endswith(SUFFIXES) and name[:20] + LOG not in names]:
+        files.remove(directory / name)
+        del found[name]
+    return found
 
 
 def _finish_swap(files: FileSystem, directory: Path, name: str, names: set[str]) -> None:
