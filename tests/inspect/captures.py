@@ -214,7 +214,7 @@ def _block(order: str, kind: int, body: bytes) -> bytes:
 
 
 def link_packet(packet: Packet, link: int) -> bytes:
-    """A packet as it lies in a capture of this link type; 1001 stands for Ethernet with two VLAN tags."""
+    """A packet as it lies in a capture of this link type."""
     body = ip_packet(packet)
     protocol = b"\x08\x00" if body[0] >> 4 == 4 else b"\x86\xdd"
     if link == 1:

@@ -13,7 +13,7 @@ from tests.inspect.incidents import INCIDENTS, talk
 from kafkawire.inspect.capture import read_captures
 from kafkawire.inspect.diagnose import Finding, Thresholds, diagnose, findings_table
 from kafkawire.inspect.tables import FINDINGS
-from kafkawire.messages import MetadataRequest
+from kafkawire.messages import EndTxnRequest, EndTxnResponse, MetadataRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,6 +123,20 @@ def test_who_fenced_whom(tmp_path: Path) -> None:
     (finding,) = [each for each in findings(tmp_path, merge(INCIDENTS["fenced"].shows())) if each.rule == "fenced"]
     assert finding.entity == "tx"
     assert "10.0.0.2:50001 took over 2.0 s before" in finding.text
+
+
+def test_a_hanging_transaction_names_the_producer_that_did_not_end_it(tmp_path: Path) -> None:
+    one, two = talk(0), talk(1)
+    for number in (7, 8):
+        records = batch(b"a", producer_id=number, producer_epoch=0, base_sequence=0, is_transactional=True)
+        two.exchange(produce(records, partition=0), produced(100, partition=0), 9)
+    two.exchange(EndTxnRequest(transactional_id="t", producer_id=7, committed=True), EndTxnResponse(), 3)
+    for _ in range(6):
+        asked = fetch(0, -1, (0, 100), isolation_level=1)
+        one.exchange(asked, fetched(0, (0, 150, b""), last_stable_offset=100), 11)
+    found = findings(tmp_path, merge([one, two]))
+    (finding,) = [each for each in found if each.rule == "stuck-hanging-transaction"]
+    assert "producers 8 wrote there and have not ended a transaction since" in finding.text
 
 
 def test_thresholds_are_options(tmp_path: Path) -> None:

@@ -64,20 +64,39 @@ def read_captures(
         packets += len(capture.packets)
         conversations += read_conversations(capture, first_id=len(conversations))
     names = topics or TopicNames()
-    tables = {
+    if bodies:
+        learn_topics(names, conversations)
+        tables = read_tables(conversations, names, records=records, values=values, progress=progress)
+    else:
+        tables = header_tables(conversations)
+    return Reading(tables, conversations, faults, packets, names)
+
+
+def header_tables(conversations: Sequence[Conversation]) -> dict[str, pa.Table]:
+    """The tables that headers and packets alone fill."""
+    return {
         "connections": connections_table(conversations),
         "gaps": gaps_table(conversations),
         "exchanges": exchanges_table(conversations),
     }
-    if bodies:
-        learn_topics(names, conversations)
-        reader = BodyReader(names, records=records, values=values)
-        for talk in conversations:
-            reader.read(talk)
-            if progress is not None:
-                progress(len(talk))
-        tables |= reader.tables(tables["connections"], tables["exchanges"])
-    return Reading(tables, conversations, faults, packets, names)
+
+
+def read_tables(
+    conversations: Sequence[Conversation],
+    names: TopicNames,
+    *,
+    records: bool = False,
+    values: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, pa.Table]:
+    """All tables of conversations, whose topic ids are known by name as far as they will be."""
+    tables = header_tables(conversations)
+    reader = BodyReader(names, records=records, values=values)
+    for talk in conversations:
+        reader.read(talk)
+        if progress is not None:
+            progress(len(talk))
+    return tables | reader.tables(tables["connections"], tables["exchanges"])
 
 
 def read_conversations(capture: Capture, *, first_id: int = 0) -> list[Conversation]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)
-_FETCH, _LIST_OFFSETS, _OFFSET_COMMIT, _HEARTBEAT, _LEAVE_GROUP, _GROUP_HEARTBEAT = 1, 2, 8, 12, 13, 68
+_FETCH, _LIST_OFFSETS, _OFFSET_COMMIT, _HEARTBEAT, _LEAVE_GROUP, _END_TXN, _GROUP_HEARTBEAT = 1, 2, 8, 12, 13, 26, 68
 _WHY: Final = {
     1: "The offset is outside the log: data expired or the log was truncated; set auto.offset.reset, or seek.",
     74: "The leader epoch is old: the client must refresh its metadata.",
@@ -42,10 +42,10 @@ def stuck(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             if offset is None or len(same) < limits.repeats:
                 continue
             carried = [batches.get((row["conn_id"], row["seq"], row["topic"], row["partition"]), []) for row in same]
-            yield from _judge(same, carried, offset)
+            yield from _judge(evidence, same, carried, offset)
 
 
-def _judge(same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[Finding]:
+def _judge(evidence: Evidence, same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[Finding]:
     exchanges, name = [row["exchange"] for row in same], partition_name(same[0])
     errors = [row["error_code"] for row in same]
     at = f"{name} at offset {offset}, asked {len(same)} times"
@@ -62,6 +62,9 @@ def _judge(same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[F
     ):
         stable = {row["lso"] for row in same}
         text = f"{at}: committed data ends at {same[-1]['lso']}, the log at {same[-1]['high_watermark']}"
+        open_ids = _open_producers(evidence, same[0])
+        if open_ids:
+            text += f"; producers {', '.join(map(str, open_ids))} wrote there and have not ended a transaction since"
         yield about(
             "stuck-hanging-transaction",
             "error",
@@ -71,6 +74,17 @@ def _judge(same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[F
             entity=name,
             certainty="proven" if len(stable) == 1 else "suspected",
         )
+
+
+def _open_producers(evidence: Evidence, place: Row) -> list[int]:
+    """The producers seen to write to a partition within a transaction, and not seen to end one afterwards."""
+    wrote = {
+        batch["producer_id"]: when(batch["exchange"])
+        for batch, _ in evidence.produced
+        if batch["txn"] and partition_name(batch) == partition_name(place)
+    }
+    ended = {row["producer_id"]: when(row) for row in evidence.exchanges if row["api_key"] == _END_TXN}
+    return sorted(number for number, time in wrote.items() if ended.get(number, -1) < time)
 
 
 def _with_data(

@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect.diagnose.evidence import SECOND, client_of, grouped, partition_name, when
@@ -55,17 +56,22 @@ def slow_apis(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Requests that a broker takes long to serve."""
     slow = [row for row in evidence.exchanges if _excess_ms(row) > limits.slow_ms]
     for (server, api), rows in grouped(slow, lambda row: (row["connection"]["server"], row["api"])).items():
-        served = sum(
-            1 for row in evidence.exchanges if row["api"] == rows[0]["api"] and row["connection"]["server"] == server
+        served = sorted(
+            row["service_us"]
+            for row in evidence.exchanges
+            if row["api"] == api and row["connection"]["server"] == server and row["service_us"] is not None
         )
-        longest = max(row["service_us"] for row in rows) / SECOND
-        text = (
-            f"{server}: {len(rows)} of {served} {api} requests took over {limits.slow_ms:.0f} ms, up to {longest:.1f} s"
-        )
+        slowest = served[max(math.ceil(len(served) * 0.99) - 1, 0)] / SECOND
+        text = f"{server}: {len(rows)} of {len(served)} {api} requests took over {limits.slow_ms:.0f} ms"
+        text += f"; 99 % took at most {slowest:.1f} s, the longest {served[-1] / SECOND:.1f} s"
         if api == "Produce":
             text += f"; acks {', '.join(sorted({str(row['acks']) for row in rows}))}"
         again = sum(row["connection"]["retrans"] for row in {row["conn_id"]: row for row in rows}.values())
+        trips = [row["connection"]["rtt_us"] for row in rows if row["connection"]["rtt_us"] is not None]
         text += f"; {again} retransmissions on their connections"
+        text += f", handshakes of {max(trips) / 1000:.1f} ms" if trips else ""
+        held = sum(row["wait_us"] > 2 * row["service_us"] for row in rows)
+        text += f"; {held} of them waited mostly for requests before them" if held else ""
         advice = (
             "The network loses packets: look there first."
             if again
