@@ -121,6 +121,9 @@ class Connection(asyncio.BufferedProtocol):
             self._outbox.flush()
             self.refuse("request", str(error))
             return
+        except ConnectionError:
+            self.abort()
+            return
         except OSError as error:
             self.refuse("network", f"sending failed: {error}")
             return

@@ -8,6 +8,7 @@ import pytest
 from tests.broker.clients.workload import CODECS, Sent, workload
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
+pytest.importorskip("confluent_kafka.admin")
 
 if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
@@ -42,3 +43,62 @@ def test_topics_are_made_by_asking_for_them(kafka_broker: RunningBroker) -> None
     producer.produce("fresh", b"value")
     assert producer.flush(10) == 0
     assert consume(kafka_broker, "fresh", 1)[0].value == b"value"
+
+
+def test_an_idempotent_producer_survives_lost_connections_without_duplicates(
+    kafka_broker: RunningBroker, kafka_topic: str
+) -> None:
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": kafka_broker.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 1,
+            "retry.backoff.ms": 1,
+            "reconnect.backoff.ms": 1,
+            "reconnect.backoff.max.ms": 5,
+        }
+    )
+    for number in range(600):
+        producer.produce(kafka_topic, b"%d" % number, partition=0)
+        if number % 100 == 50:
+            producer.poll(0.02)
+            kafka_broker.drop_connections()
+    assert producer.flush(20) == 0
+    assert [each.value for each in consume(kafka_broker, kafka_topic, 600)] == [b"%d" % n for n in range(600)]
+    assert kafka_broker.call(lambda: kafka_broker.broker.node.log(kafka_topic, 0).end_offset) == 600
+
+
+def test_administration(kafka_broker: RunningBroker) -> None:
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": kafka_broker.bootstrap_servers})
+    topic = confluent_kafka.admin.NewTopic("made", 2, 1, config={"retention.ms": "1000"})
+    admin.create_topics([topic])["made"].result(10)
+    resource = confluent_kafka.admin.ConfigResource("topic", "made")
+    assert admin.describe_configs([resource])[resource].result(10)["retention.ms"].value == "1000"
+    admin.create_partitions([confluent_kafka.admin.NewPartitions("made", 4)])["made"].result(10)
+    assert len(admin.list_topics("made", 10).topics["made"].partitions) == 4
+    cluster = admin.describe_cluster().result(10)
+    assert cluster.controller.id == 1
+    admin.delete_topics(["made"])["made"].result(10)
+    assert "made" not in admin.list_topics(timeout=10).topics
+
+
+def test_errors_of_the_broker_reach_the_application(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    kafka_broker.fail_next("Produce", "TOPIC_AUTHORIZATION_FAILED")
+    producer = confluent_kafka.Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
+    heard: list[object] = []
+    producer.produce(kafka_topic, b"v", on_delivery=lambda error, _: heard.append(error.code()))
+    producer.flush(10)
+    assert heard == [29]
+    assert "Produce" in [request.api for request in kafka_broker.requests]
+
+
+def test_retriable_errors_and_delays_are_survived(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    kafka_broker.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+    kafka_broker.delay_next("Fetch", 0.05)
+    kafka_broker.close_next("Metadata")
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": kafka_broker.bootstrap_servers, "retry.backoff.ms": 1, "reconnect.backoff.ms": 1}
+    )
+    producer.produce(kafka_topic, b"v")
+    assert producer.flush(10) == 0
+    assert [each.value for each in consume(kafka_broker, kafka_topic, 1)] == [b"v"]

@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.serving import RequestContext, served_apis, serves
@@ -30,4 +31,9 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
         for value in (request.client_software_name, request.client_software_version):
             if not _SOFTWARE.fullmatch(value):
                 raise InvalidRequestError(f"client software {value!r}: expected letters, digits, '-' and '.'")
+    return _listed()
+
+
+@cache
+def _listed() -> ApiVersionsResponse:
     return answer_supported((key, served.versions) for key, served in served_apis().items())

@@ -140,8 +140,8 @@ def _check(records: bytes | bytearray | memoryview | None, request: ProduceReque
 def _append(
     node: Node, topic: Topic, data: ProduceRequest.PartitionProduceData, acks: int
 ) -> tuple[AnsweredPartition, Awaitable[None] | None]:
-    node.log(topic.name, data.index)
     if acks == -1 and topic.min_insync_replicas > 1:
+        node.log(topic.name, data.index)  # a partition that is not there is told first
         raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
     result = node.append(topic.name, data.index, data.records or b"")
     one = ProduceResponse.PartitionProduceResponse(

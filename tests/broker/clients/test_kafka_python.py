@@ -1,0 +1,51 @@
+"""kafka-python against the broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.broker.clients.workload import CODECS, Sent, workload
+
+kafka = pytest.importorskip("kafka")
+
+if TYPE_CHECKING:
+    from kafkawire.testing import RunningBroker
+
+
+def consume(broker: RunningBroker, topic: str, count: int) -> list[Sent]:
+    consumer = kafka.KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, consumer_timeout_ms=10_000)
+    partition = kafka.TopicPartition(topic, 0)
+    consumer.assign([partition])
+    consumer.seek_to_beginning(partition)
+    found: list[Sent] = []
+    for record in consumer:
+        found.append(Sent(record.key, record.value, list(record.headers), record.timestamp))
+        if len(found) == count:
+            break
+    consumer.close()
+    return found
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_is_produced_is_consumed(kafka_broker: RunningBroker, kafka_topic: str, codec: str) -> None:
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=kafka_broker.bootstrap_servers, compression_type=None if codec == "none" else codec
+    )
+    sent = workload()
+    pending = [producer.send(kafka_topic, each.value, each.key, each.headers, 0, each.timestamp) for each in sent]
+    for future in pending:
+        future.get(10)
+    producer.close()
+    assert consume(kafka_broker, kafka_topic, len(sent)) == sent
+
+
+def test_administration(kafka_broker: RunningBroker) -> None:
+    admin = kafka.KafkaAdminClient(bootstrap_servers=kafka_broker.bootstrap_servers)
+    admin.create_topics([kafka.admin.NewTopic("made", 2, 1)])
+    assert admin.list_topics() == ["made"]
+    admin.create_partitions({"made": kafka.admin.NewPartitions(5)})
+    assert len(admin.describe_topics(["made"])[0]["partitions"]) == 5
+    admin.delete_topics(["made"])
+    assert admin.list_topics() == []
+    admin.close()

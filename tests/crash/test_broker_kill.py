@@ -1,0 +1,165 @@
+"""kill -9 of a serving broker, again and again: what was acknowledged is there, once, after every restart.
+
+KAFKAWIRE_CRASH_ROUNDS sets how often; the default keeps the suite quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from random import Random
+from threading import Timer
+from typing import TYPE_CHECKING, Any, cast
+
+from kafkawire.messages import (
+    CreateTopicsRequest,
+    FetchRequest,
+    InitProducerIdRequest,
+    Message,
+    MetadataRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    ProduceRequest,
+    api,
+)
+from kafkawire.records import BatchBuilder, read_batches
+from kafkawire.wire import decode_response, encode_request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROUNDS = int(os.environ.get("KAFKAWIRE_CRASH_ROUNDS", "5"))
+SETTINGS = ("flush.on.ack=true", "offsets.topic.num.partitions=1", "log.segment.bytes=20000")
+
+
+class Victim:
+    """A broker process on one port, started as often as it takes."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._port = 0
+        self._process: subprocess.Popen[str] | None = None
+        self._connection: socket.socket | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "kafkawire", "serve", "--data", str(self._data), "--port", str(self._port)]
+        for setting in SETTINGS:
+            command += ["-c", setting]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        found = re.search(r":(\d+) ", self._process.stdout.readline())
+        assert found is not None
+        self._port = int(found[1])
+        self._connection = socket.create_connection(("127.0.0.1", self._port), 10)
+
+    def shoot(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+
+    def bury(self) -> None:
+        assert self._process is not None
+        self._process.communicate()
+        if self._connection is not None:
+            self._connection.close()
+
+    def call(self, request: Message, version: int) -> Any:
+        """The answer to a request; OSError or EOFError if the broker died of it."""
+        assert self._connection is not None
+        which = api(cast("int", type(request).__schema__.key))
+        self._connection.sendall(encode_request(request, version=version, correlation_id=1, client_id="crash"))
+        head = self._connection.recv(4, socket.MSG_WAITALL)
+        if len(head) < 4:
+            raise EOFError
+        size = int.from_bytes(head, "big")
+        body = self._connection.recv(size, socket.MSG_WAITALL)
+        if len(body) < size:
+            raise EOFError
+        return decode_response(head + body, api_key=which.key, version=version)[1]
+
+
+class Application:
+    """An idempotent producer that also commits its position, and knows what was acknowledged."""
+
+    def __init__(self, victim: Victim) -> None:
+        self._victim = victim
+        self.producer_id = victim.call(InitProducerIdRequest(transactional_id=None), 1).producer_id
+        self.acknowledged = 0
+        self.committed = -1
+
+    def produce(self) -> None:
+        """Send the next number, or the same one again if it was not acknowledged."""
+        builder = BatchBuilder(producer_id=self.producer_id, producer_epoch=0, base_sequence=self.acknowledged)
+        builder.append(b"key", b"%d" % self.acknowledged, timestamp=int(time.time() * 1000))
+        data = ProduceRequest.PartitionProduceData(index=0, records=builder.build())
+        topic = ProduceRequest.TopicProduceData(name="numbers", partition_data=[data])
+        response = self._victim.call(ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic]), 9)
+        assert response.responses[0].partition_responses[0].error_code == 0
+        self.acknowledged += 1
+
+    def commit(self) -> None:
+        partition = OffsetCommitRequest.OffsetCommitRequestPartition(committed_offset=self.acknowledged)
+        topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="numbers", partitions=[partition])
+        request = OffsetCommitRequest(group_id="group", generation_id_or_member_epoch=-1, topics=[topic])
+        response = self._victim.call(request, 7)
+        assert response.topics[0].partitions[0].error_code == 0
+        self.committed = self.acknowledged
+
+    def found_commit(self) -> int:
+        topic = OffsetFetchRequest.OffsetFetchRequestTopic(name="numbers", partition_indexes=[0])
+        response = self._victim.call(OffsetFetchRequest(group_id="group", topics=[topic]), 5)
+        return int(response.topics[0].partitions[0].committed_offset)
+
+    def found_numbers(self) -> list[int]:
+        found: list[int] = []
+        while True:
+            wanted = FetchRequest.FetchPartition(fetch_offset=len(found), partition_max_bytes=1 << 20)
+            topic = FetchRequest.FetchTopic(topic="numbers", partitions=[wanted])
+            response = self._victim.call(FetchRequest(max_bytes=1 << 20, topics=[topic]), 11)
+            records = response.responses[0].partitions[0].records
+            batch = [int(record.value or b"-1") for each in read_batches(records) for record in each.records()]
+            if not batch:
+                return found
+            found += batch
+
+
+def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
+    dice = Random(1)
+    victim = Victim(tmp_path / "data")
+    victim.start()
+    made: list[str] = []
+    create(victim, "numbers", made)
+    application = Application(victim)
+    for number in range(ROUNDS):
+        shot = Timer(dice.uniform(0.02, 0.4), victim.shoot)
+        shot.start()
+        with suppress(OSError, EOFError):
+            create(victim, f"round-{number}", made)
+            while True:
+                application.produce()
+                if dice.random() < 0.3:
+                    application.commit()
+        shot.join()
+        victim.bury()
+        victim.start()
+        found = application.found_numbers()
+        assert found == list(range(len(found)))
+        assert application.acknowledged <= len(found) <= application.acknowledged + 1
+        assert application.found_commit() >= application.committed
+        listed = [topic.name for topic in victim.call(MetadataRequest(topics=None), 1).topics]
+        assert set(made) <= set(listed)
+        assert victim.call(InitProducerIdRequest(transactional_id=None), 1).producer_id != application.producer_id
+    victim.shoot()
+    victim.bury()
+    assert application.acknowledged > 0
+
+
+def create(victim: Victim, name: str, made: list[str]) -> None:
+    topic = CreateTopicsRequest.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    assert victim.call(CreateTopicsRequest(topics=[topic]), 4).topics[0].error_code == 0
+    made.append(name)
