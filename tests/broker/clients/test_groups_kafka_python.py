@@ -1,0 +1,144 @@
+"""Groups of kafka-python: sharing, moving on, committing, coming back, administration."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+kafka = pytest.importorskip("kafka")
+from kafka.net import inet  # noqa: E402 - optional
+from kafka.structs import OffsetAndMetadata, TopicPartition  # noqa: E402 - optional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kafkawire.testing import RunningBroker
+
+GROUP = "readers"
+PATIENCE = 20.0
+
+
+@pytest.fixture(autouse=True)
+def sockets_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what kafka-python leaves open: the socket of a connection that did not come about."""
+    made: list[Any] = []
+    make = inet.KafkaNetSocket.socket
+
+    def remember(self: Any, *args: Any) -> Any:
+        made.append(make(self, *args))
+        return made[-1]
+
+    monkeypatch.setattr(inet.KafkaNetSocket, "socket", remember)
+    yield
+    for each in made:
+        each.close()
+
+
+def consumer(broker: RunningBroker, **settings: Any) -> Any:
+    return kafka.KafkaConsumer(
+        "orders",
+        bootstrap_servers=broker.bootstrap_servers,
+        group_id=GROUP,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=100,
+        retry_backoff_ms=50,
+        **settings,
+    )
+
+
+def produce(broker: RunningBroker, values: range, partitions: int = 1) -> None:
+    producer = kafka.KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
+    for number in values:
+        producer.send("orders", b"%d" % number, partition=number % partitions)
+    producer.flush()
+    producer.close()
+
+
+def consume(consumer: Any, count: int) -> list[int]:
+    found: list[int] = []
+    end = monotonic() + PATIENCE
+    while len(found) < count and monotonic() < end:
+        for records in consumer.poll(100, max_records=count - len(found)).values():
+            found += [int(record.value) for record in records]
+    return found
+
+
+def poll_until(condition: Callable[[], bool], *consumers: Any) -> None:
+    """Let consumers take part in rebalances until something is so."""
+    end = monotonic() + PATIENCE
+    while not condition():
+        assert monotonic() < end, "it did not come to pass"
+        for each in consumers:
+            each.poll(20)
+
+
+def parts(*consumers: Any) -> list[set[int]]:
+    return [{place.partition for place in each.assignment() or ()} for each in consumers]
+
+
+def test_two_members_share_and_the_one_that_stays_takes_over(kafka_broker: RunningBroker) -> None:
+    kafka_broker.create_topic("orders", 4)
+    first, second = consumer(kafka_broker), consumer(kafka_broker)
+    poll_until(lambda: parts(first) == [{0, 1, 2, 3}], first)
+    poll_until(lambda: [len(part) for part in parts(first, second)] == [2, 2], first, second)
+    assert set.union(*parts(first, second)) == {0, 1, 2, 3}
+    produce(kafka_broker, range(20), partitions=4)
+    assert sorted(consume(first, 10) + consume(second, 10)) == list(range(20))
+    first.close()
+    poll_until(lambda: parts(second) == [{0, 1, 2, 3}], second)
+    second.close()
+
+
+def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
+    kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
+) -> None:
+    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker.create_topic("orders", 1)
+    place = TopicPartition("orders", 0)
+    produce(broker, range(10))
+    first = consumer(broker)
+    assert consume(first, 6) == [0, 1, 2, 3, 4, 5]
+    first.commit({place: OffsetAndMetadata(6, "half-way", -1)})
+    first.close()
+    broker.restart()
+    second = consumer(broker)
+    assert consume(second, 4) == [6, 7, 8, 9]
+    assert second.committed(place, metadata=True) == OffsetAndMetadata(6, "half-way", -1)
+    second.close()
+
+
+def test_a_static_member_comes_back_to_its_part(kafka_broker: RunningBroker) -> None:
+    kafka_broker.create_topic("orders", 1)
+    produce(kafka_broker, range(4))
+    first = consumer(kafka_broker, group_instance_id="one")
+    assert consume(first, 4) == [0, 1, 2, 3]
+    first.commit()
+    groups = kafka_broker.broker.node.groups
+    generation = kafka_broker.call(lambda: [group.generation for group in groups])
+    first.close()
+    back = consumer(kafka_broker, group_instance_id="one")
+    poll_until(lambda: parts(back) == [{0}], back)
+    assert kafka_broker.call(lambda: [group.generation for group in groups]) == generation
+    back.close()
+
+
+def test_administrators_see_groups_and_delete_them(kafka_broker: RunningBroker) -> None:
+    kafka_broker.create_topic("orders", 1)
+    produce(kafka_broker, range(3))
+    member = consumer(kafka_broker)
+    consume(member, 3)
+    member.commit()
+    admin = kafka.KafkaAdminClient(bootstrap_servers=kafka_broker.bootstrap_servers)
+    place = TopicPartition("orders", 0)
+    assert GROUP in str(admin.list_groups())
+    assert "Stable" in str(admin.describe_groups([GROUP]))
+    member.close()
+    assert admin.list_group_offsets(GROUP)[GROUP][place].offset == 3
+    admin.delete_groups([GROUP])
+    assert GROUP not in str(admin.list_groups())
+    admin.close()
