@@ -139,9 +139,7 @@ def test_a_record_that_cannot_be_delivered_in_time_is_given_up_and_the_next_ones
         async with log.broker() as fake, producer_to(fake.bootstrap, delivery_timeout_ms=80) as producer:
             await producer.send_and_wait("t", b"first")
             log.faults.extend([NOT_ENOUGH_REPLICAS] * 1000)
-            with pytest.raises(
-                RequestTimeoutError, match=r"t-0: 1 records not delivered within 80 ms \(\d+ att"
-            ):
+            with pytest.raises(RequestTimeoutError, match=r"t-0: 1 records not delivered within 80 ms \(\d+ att"):
                 await producer.send_and_wait("t", b"lost")
             log.faults.clear()
             await producer.send_and_wait("t", b"next")

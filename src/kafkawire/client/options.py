@@ -118,7 +118,6 @@ class ConsumerOptions(ClientOptions):
 
     group_id: str | None = None
     group_instance_id: str | None = None
-    client_rack: str = ""
     auto_offset_reset: Literal["latest", "earliest", "none"] = "latest"
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000

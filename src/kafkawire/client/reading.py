@@ -163,7 +163,6 @@ class Reading:
             max_bytes=self._fetch_bytes,
             isolation_level=self._isolation,
             topics=[FetchRequest.FetchTopic(topic=topic, topic_id=topic_id, partitions=[wanted])],
-            rack_id=options.client_rack,
         )
         version = connection.negotiated.version("Fetch")
         connection.send(request, version=min(version, _NAMED_BY_TOPIC) if topic_id == NO_ID else version)

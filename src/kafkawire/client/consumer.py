@@ -1,0 +1,329 @@
+"""The consumer: records as objects or as Arrow columns, with a group or without.
+
+Rules:
+- A position moves when its records are handed out; what is committed by itself is what was handed out.
+- Partitions take turns: the one that was served goes to the end of the line.
+- An error of a partition is raised when its records are asked for, and again until the application seeks or drops it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Self
+
+from kafkawire.client.cluster import Cluster
+from kafkawire.client.committing import OffsetAndMetadata
+from kafkawire.client.decoding import chunk_to_arrow
+from kafkawire.client.errors import ClosedError, UnknownPartitionError
+from kafkawire.client.fetcher import Fetcher
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.offsets import EARLIEST, LATEST
+from kafkawire.client.options import ConsumerOptions, read_options
+from kafkawire.client.positions import COMMITTED
+from kafkawire.client.subscription import Subscription
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from kafkawire.client.decoding import ConsumerRecord
+    from kafkawire.client.offsets import OffsetAndTimestamp
+    from kafkawire.client.positions import Goal, Position
+    from kafkawire.client.subscription import RebalanceListener
+    from kafkawire.messages import Message
+
+
+class Consumer:
+    """Reads records of topics; options are `ConsumerOptions`, by keyword or as a dict of Kafka's names.
+
+    `async with Consumer("orders", group_id="g") as consumer: async for record in consumer: ...`
+    """
+
+    def __init__(self, *topics: str, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self.options = read_options(ConsumerOptions, config, options)
+        self._cluster = Cluster(self.options)
+        self._cluster.allow_creation = False
+        self._subscription = Subscription(self._cluster, self.options, self._notify)
+        self._assignment = self._subscription.assignment
+        self._fetcher = Fetcher(self._cluster, self.options, self._assignment, self._subscription.look_up)
+        self._news = asyncio.Event()
+        self._running = False
+        if topics:
+            self._subscription.subscribe(topics, None, None)
+
+    async def start(self) -> None:
+        """Find the cluster; with a subscription, join the group."""
+        await self._cluster.start()
+        self._running = True
+        await self._subscription.start()
+        self._subscription.look_up()
+
+    async def stop(self) -> None:
+        """Commit, if that is done by itself; leave the group; close."""
+        if self._running:
+            self._running = False
+            self._news.set()
+            await self._subscription.close()
+            await self._fetcher.close()
+            await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read these topics, or those whose names match, from now on."""
+        self._subscription.subscribe(topics, pattern, listener)
+        if self._running:
+            self._following = asyncio.create_task(self._subscription.follow())
+
+    async def unsubscribe(self) -> None:
+        """Read nothing any more."""
+        await self._subscription.unsubscribe()
+
+    def subscription(self) -> frozenset[str]:
+        """The topics that are subscribed to."""
+        return frozenset(self._subscription.wanted_topics())
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Read exactly these partitions, without a group's say."""
+        self._subscription.assign(TopicPartition(*each) for each in partitions)
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read now."""
+        return set(self._assignment.partitions)
+
+    async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
+        """The next record, of these partitions or of any, waited for."""
+        while True:
+            for state in self._poll(partitions):
+                taken = state.take(1, self.options)
+                if taken:
+                    self._served(state)
+                    return taken[0]
+            await self._wait(None)
+
+    async def getmany(
+        self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The records that are there, of these partitions or of any, waited for at most so long."""
+        most = self.options.max_poll_records if max_records is None else max_records
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        while True:
+            found: dict[TopicPartition, list[ConsumerRecord]] = {}
+            count = 0
+            for state in self._poll(partitions):
+                if most is not None and count >= most:
+                    break
+                taken = state.take(None if most is None else most - count, self.options)
+                if taken:
+                    found[state.partition] = taken
+                    count += len(taken)
+                    self._served(state)
+            left = deadline - asyncio.get_running_loop().time()
+            if found or left <= 0:
+                await asyncio.sleep(0)
+                return found
+            await self._wait(left)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ConsumerRecord:
+        try:
+            return await self.getone()
+        except ClosedError:
+            raise StopAsyncIteration from None
+
+    async def arrow(
+        self, columns: Sequence[str] | None = None, *, timeout_ms: int | None = None
+    ) -> AsyncIterator[pa.RecordBatch]:
+        """Record batches as they come: topic, partition and the columns of `kafkawire.records.to_arrow`.
+
+        With a timeout it ends when nothing has come for so long; without one it goes on until the consumer stops.
+        """
+        while self._running:
+            found = False
+            for state in self._poll(()):
+                chunk = state.take_chunk()
+                if chunk is not None:
+                    found = True
+                    self._served(state)
+                    batch = chunk_to_arrow(chunk, state.partition, columns, self.options.check_crcs)
+                    if batch.num_rows:
+                        yield batch
+            if not found and not await self._wait(None if timeout_ms is None else timeout_ms / 1000):
+                return
+
+    async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None) -> None:
+        """Commit these offsets, or every position, to the group."""
+        what = None
+        if offsets is not None:
+            what = {
+                TopicPartition(*each): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+                for each, offset in offsets.items()
+            }
+        await self._subscription.commit(what)
+
+    async def committed(self, partition: TopicPartition) -> int | None:
+        """The offset that the group committed for a partition."""
+        found = (await self._subscription.committed([TopicPartition(*partition)])).get(TopicPartition(*partition))
+        return None if found is None else found.offset
+
+    async def position(self, partition: TopicPartition) -> int:
+        """The offset of the next record of a partition, looked up if need be."""
+        while True:
+            state = self._state(partition)
+            if state.error is not None:
+                raise state.error
+            if state.position is not None:
+                return state.position
+            await self._wait(None)
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at an offset."""
+        if offset < 0:
+            raise UnknownPartitionError(f"{TopicPartition(*partition)}: offset {offset}, expected 0 or more")
+        self._state(partition).move(offset)
+        self._notify()
+
+    async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        """Go on at the first record."""
+        await self._seek_to(EARLIEST, partitions)
+
+    async def seek_to_end(self, *partitions: TopicPartition) -> None:
+        """Go on with what comes from now on."""
+        await self._seek_to(LATEST, partitions)
+
+    async def seek_to_committed(self, *partitions: TopicPartition) -> None:
+        """Go on at the committed offset."""
+        await self._seek_to(COMMITTED, partitions)
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Hand out no records of these until `resume`."""
+        for each in partitions:
+            self._state(each).is_paused = True
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        for each in partitions:
+            self._state(each).is_paused = False
+        self._notify()
+
+    def paused(self) -> set[TopicPartition]:
+        return {each for each, state in self._assignment.partitions.items() if state.is_paused}
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        """The end of a partition as the last fetch told it."""
+        end = self._state(partition).high_watermark
+        return None if end < 0 else end
+
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        """The end of what read_committed may see, as the last fetch told it."""
+        end = self._state(partition).last_stable_offset
+        return None if end < 0 else end
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after a time in milliseconds, of each partition."""
+        return await self._subscription.offsets_at({TopicPartition(*each): time for each, time in timestamps.items()})
+
+    async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The first offset of each partition."""
+        return await self._special(EARLIEST, partitions)
+
+    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset after the last record of each partition."""
+        return await self._special(LATEST, partitions)
+
+    async def topics(self) -> set[str]:
+        """Every topic that we may read."""
+        wanted, self._cluster.wants_all = self._cluster.wants_all, True
+        try:
+            await self._cluster.refresh()
+        finally:
+            self._cluster.wants_all = wanted
+        return {topic.name for topic in self._cluster.metadata.topics.values() if not topic.is_internal}
+
+    async def partitions_for_topic(self, topic: str) -> set[int]:
+        """The partitions of a topic."""
+        return set((await self._cluster.topic(topic)).partitions)
+
+    async def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version, to a chosen broker or to any; its answer."""
+        return await self._cluster.raw(message, node_id=node_id, version=version)
+
+    def _poll(self, partitions: Sequence[TopicPartition]) -> list[Position]:
+        """The partitions that can be served now, in turn; errors come first."""
+        if not self._running:
+            raise ClosedError("the consumer is not started, or stopped")
+        self._subscription.polled()
+        if self._subscription.error is not None:
+            raise self._subscription.error
+        states = (
+            [self._state(each) for each in partitions] if partitions else list(self._assignment.partitions.values())
+        )
+        ready = [state for state in states if state.has_data]
+        if not ready:
+            for state in states:
+                if state.error is not None and not state.is_paused:
+                    raise state.error
+        return ready
+
+    def _served(self, state: Position) -> None:
+        if state.partition in self._assignment.partitions:
+            self._assignment.rotate(state.partition)
+        if len(state.chunks) < 2:
+            self._fetcher.kick()
+
+    async def _wait(self, seconds: float | None) -> bool:
+        """Wait for news that come after this call; False when time is up."""
+        if not self._running:
+            raise ClosedError("the consumer is not started, or stopped")
+        self._news.clear()
+        self._fetcher.is_hungry = True
+        self._fetcher.kick()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            self._fetcher.is_hungry = False
+
+    def _notify(self) -> None:
+        self._news.set()
+        if self._running:
+            self._fetcher.kick()
+
+    def _state(self, partition: TopicPartition) -> Position:
+        state = self._assignment.partitions.get(TopicPartition(*partition))
+        if state is None:
+            raise UnknownPartitionError(f"{TopicPartition(*partition)} is not assigned to this consumer")
+        return state
+
+    async def _seek_to(self, goal: Goal, partitions: Sequence[TopicPartition]) -> None:
+        chosen = partitions or list(self._assignment.partitions)
+        for each in chosen:
+            self._state(each).look_up(goal)
+        self._subscription.look_up()
+        for each in chosen:
+            await self.position(each)
+
+    async def _special(self, goal: int, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        found = await self._subscription.offsets_at({TopicPartition(*each): goal for each in partitions})
+        return {each: 0 if offset is None else offset.offset for each, offset in found.items()}

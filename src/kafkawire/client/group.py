@@ -1,0 +1,319 @@
+"""Membership of a consumer group, by the classic protocol: join, sync, heartbeat, leave.
+
+Rules:
+- Membership runs by itself, beside the application: it joins, beats, and joins again when the coordinator, the topics
+  or the application call for it.
+- Eager strategies give everything up before they join; cooperative ones keep it, give up only what the new assignment
+  takes away, and then join once more.
+- What is lost (a generation or member id that the coordinator no longer knows) is not committed.
+- A member that does not ask for records for `max_poll_interval_ms` leaves, and joins again when it asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from kafkawire.client.assignors import (
+    COOPERATIVE,
+    assign,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    strategies,
+)
+from kafkawire.client.backoff import wait_before
+from kafkawire.client.cluster import GROUP
+from kafkawire.client.errors import GroupError, is_retriable
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    Message,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkawire.client.cluster import Cluster
+    from kafkawire.client.metadata import TopicPartition
+    from kafkawire.client.options import ConsumerOptions
+
+_log = logging.getLogger("kafkawire.client")
+_Answer = TypeVar("_Answer", bound=Message)
+_PROTOCOL: Final = "consumer"
+_MOVED: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_LOST: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
+_NOBODY: Final = ""
+
+
+class Owner(Protocol):
+    """What membership asks of the consumer."""
+
+    async def give_up(self, partitions: list[TopicPartition], *, lost: bool) -> None: ...
+    async def receive(self, partitions: list[TopicPartition], added: list[TopicPartition]) -> None: ...
+    def wanted_topics(self) -> list[str]: ...
+    def since_poll(self) -> float: ...
+    def fail(self, error: Exception) -> None: ...
+
+
+class Membership:
+    """One member of one group."""
+
+    def __init__(self, cluster: Cluster, options: ConsumerOptions, owner: Owner) -> None:
+        assert options.group_id is not None
+        self._cluster = cluster
+        self._options = options
+        self._owner = owner
+        self._group = options.group_id
+        self._strategies = strategies(options.partition_assignment_strategy)
+        self._is_cooperative = all(name in COOPERATIVE for name in self._strategies)
+        self.member_id = _NOBODY
+        self.generation = -1
+        self.owned: list[TopicPartition] = []
+        self._known: dict[str, int] = {}
+        self._rejoin = asyncio.Event()
+        self._polled = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Leave the group, and say so."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self._give_up(self.owned, lost=False)
+        await self._leave("the consumer was closed")
+
+    def rejoin(self) -> None:
+        """The application wants other topics."""
+        self._rejoin.set()
+
+    def topics_changed(self) -> None:
+        """Metadata is new: join again if topics came, went or grew."""
+        if self.generation >= 0 and self._counts() != self._known:
+            self._rejoin.set()
+
+    def polled(self) -> None:
+        """The application is there."""
+        self._polled.set()
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                if not self._owner.wanted_topics():
+                    await self._rejoin.wait()
+                self._rejoin.clear()
+                await self._join()
+                failures = 0
+                await self._beat()
+            except KafkaWireError as error:
+                if not await self._survive(error):
+                    self._owner.fail(error)
+                    return
+                failures += 1
+                options = self._options
+                pause = wait_before(failures, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+                await asyncio.sleep(pause)
+
+    async def _survive(self, error: KafkaWireError) -> bool:
+        """Whether to go on after an error, and with whose id."""
+        code = error.code if isinstance(error, KafkaError) else 0
+        if code in _LOST:
+            _log.warning("group %s: %s; joining anew", self._group, error)
+            if code == ErrorCode.UNKNOWN_MEMBER_ID:
+                self.member_id = _NOBODY
+            self.generation = -1
+            await self._give_up(self.owned, lost=True)
+            return True
+        if code == ErrorCode.REBALANCE_IN_PROGRESS:
+            return True
+        if code in _MOVED or not isinstance(error, KafkaError):
+            self._cluster.forget_coordinator(GROUP, self._group)
+        return is_retriable(error)
+
+    async def _ask(self, message: Message, answer: type[_Answer], *, seconds: float | None = None) -> _Answer:
+        node = await self._cluster.coordinator(GROUP, self._group)
+        return await self._cluster.request(node, message, answer, purpose="group", timeout=seconds)
+
+    async def _join(self) -> None:
+        if not self._is_cooperative:
+            await self._give_up(self.owned, lost=False)
+        response = await self._ask_to_join()
+        if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            response = await self._ask_to_join()
+        if response.error_code:
+            raise error_for(response.error_code, f"JoinGroup of {self._group!r}")
+        self.member_id, self.generation = response.member_id, response.generation_id
+        strategy = response.protocol_name or self._strategies[0]
+        self._known = self._counts()
+        plan = await self._plan(strategy, response) if response.leader == self.member_id else []
+        synced = await self._ask(
+            SyncGroupRequest(
+                group_id=self._group,
+                generation_id=self.generation,
+                member_id=self.member_id,
+                group_instance_id=self._options.group_instance_id,
+                protocol_type=_PROTOCOL,
+                protocol_name=strategy,
+                assignments=plan,
+            ),
+            SyncGroupResponse,
+            seconds=self._patience(),
+        )
+        if synced.error_code:
+            raise error_for(synced.error_code, f"SyncGroup of {self._group!r}")
+        await self._receive(decode_assignment(synced.assignment))
+
+    async def _ask_to_join(self) -> JoinGroupResponse:
+        topics = self._owner.wanted_topics()
+        protocols = [
+            JoinGroupRequest.JoinGroupRequestProtocol(
+                name=name, metadata=encode_subscription(name, topics, self.owned, self.generation)
+            )
+            for name in self._strategies
+        ]
+        request = JoinGroupRequest(
+            group_id=self._group,
+            session_timeout_ms=self._options.session_timeout_ms,
+            rebalance_timeout_ms=self._options.max_poll_interval_ms,
+            member_id=self.member_id,
+            group_instance_id=self._options.group_instance_id,
+            protocol_type=_PROTOCOL,
+            protocols=protocols,
+        )
+        return await self._ask(request, JoinGroupResponse, seconds=self._patience())
+
+    def _patience(self) -> float:
+        # joining and syncing wait for the slowest member, which has max_poll_interval_ms to come
+        return (self._options.max_poll_interval_ms + self._options.request_timeout_ms) / 1000
+
+    async def _plan(
+        self, strategy: str, response: JoinGroupResponse
+    ) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
+        if response.skip_assignment:
+            return []
+        members = [
+            decode_subscription(strategy, each.member_id, each.group_instance_id, each.metadata)
+            for each in response.members
+        ]
+        topics = {topic for member in members for topic in member.topics}
+        if not topics <= self._cluster.metadata.topics.keys():
+            await self._cluster.refresh(topics)
+        counts = {
+            topic: len(self._cluster.metadata.topics[topic].partitions)
+            for topic in topics
+            if topic in self._cluster.metadata.topics
+        }
+        self._known = counts
+        return [
+            SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=encode_assignment(partitions))
+            for member, partitions in assign(strategy, members, counts).items()
+        ]
+
+    async def _receive(self, assigned: list[TopicPartition]) -> None:
+        before, after = set(self.owned), set(assigned)
+        taken = sorted(before - after)
+        if taken:
+            await self._give_up(taken, lost=False)
+            self._rejoin.set()  # so that what was given up can be dealt to others
+        self.owned = assigned
+        await self._owner.receive(assigned, sorted(after - before))
+
+    async def _give_up(self, partitions: list[TopicPartition], *, lost: bool) -> None:
+        if partitions:
+            gone = list(partitions)
+            await self._owner.give_up(gone, lost=lost)
+            self.owned = [each for each in self.owned if each not in gone]
+
+    async def _beat(self) -> None:
+        """Tell the coordinator that we live, until there is reason to join again."""
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while True:
+            try:
+                async with asyncio.timeout(self._options.heartbeat_interval_ms / 1000):
+                    await self._rejoin.wait()
+                return
+            except TimeoutError:
+                pass
+            if self._owner.since_poll() * 1000 > self._options.max_poll_interval_ms:
+                await self._step_out()
+                return
+            try:
+                await self._beat_once()
+                last = loop.time()
+            except KafkaWireError as error:
+                code = error.code if isinstance(error, KafkaError) else 0
+                if code == ErrorCode.REBALANCE_IN_PROGRESS:
+                    return
+                if code in _LOST or not is_retriable(error):
+                    raise
+                if loop.time() - last > self._options.session_timeout_ms / 1000:
+                    raise error_for(ErrorCode.UNKNOWN_MEMBER_ID, f"no heartbeat got through: {error}") from error
+                if code in _MOVED or not code:
+                    self._cluster.forget_coordinator(GROUP, self._group)
+
+    async def _beat_once(self) -> None:
+        request = HeartbeatRequest(
+            group_id=self._group,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self._options.group_instance_id,
+        )
+        answer = await self._ask(request, HeartbeatResponse)
+        if answer.error_code:
+            raise error_for(answer.error_code, f"Heartbeat of {self._group!r}")
+
+    async def _step_out(self) -> None:
+        waited = self._options.max_poll_interval_ms
+        _log.warning("group %s: no records were asked for in %d ms; leaving until they are", self._group, waited)
+        await self._give_up(self.owned, lost=True)
+        await self._leave("max_poll_interval_ms is over")
+        self._polled.clear()
+        await self._polled.wait()
+
+    async def _leave(self, reason: str) -> None:
+        if self.member_id == _NOBODY:
+            return
+        member_id, self.member_id, self.generation = self.member_id, _NOBODY, -1
+        if self._options.group_instance_id is not None:
+            return  # a static member comes back under its id; its session timeout decides
+        try:
+            node = await self._cluster.coordinator(GROUP, self._group)
+            connection = await self._cluster.connection(node, "group")
+            version = connection.negotiated.version("LeaveGroup")
+            request = LeaveGroupRequest(group_id=self._group)
+            if version >= 3:
+                request.members = [LeaveGroupRequest.MemberIdentity(member_id=member_id, reason=reason)]
+            else:
+                request.member_id = member_id
+            await connection.request(request, LeaveGroupResponse, version=version, timeout=5)
+        except KafkaWireError as error:
+            _log.info("group %s: leaving: %s", self._group, error)
+
+    def _counts(self) -> dict[str, int]:
+        topics = self._cluster.metadata.topics
+        wanted: Iterable[str] = {*self._owner.wanted_topics(), *self._known}
+        return {name: len(topics[name].partitions) for name in wanted if name in topics}
+
+
+def check_group(group: str | None) -> str:
+    """The group of a consumer that needs one."""
+    if group is None:
+        raise GroupError("this needs a group_id")
+    return group

@@ -1,0 +1,160 @@
+"""Which partitions a consumer has, and how far it is in each.
+
+Rules:
+- `position` is the offset that the application gets next; `fetch_offset` is where the next fetch begins, ahead of it by
+  what is buffered.
+- A partition without a position has a `goal`: the committed offset, or one of the special offsets, to be looked up.
+- Whatever changes the position (seek, a reset) throws away what was buffered, and a fetch that was on its way is not
+  taken: `version` tells.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.client.decoding import decode_chunk
+from kafkawire.client.errors import ClientError
+from kafkawire.client.offsets import EARLIEST, LATEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkawire.client.decoding import Chunk, ConsumerRecord
+    from kafkawire.client.metadata import TopicPartition
+    from kafkawire.client.options import ConsumerOptions
+
+COMMITTED: Final = "committed"
+Goal = str | int | None
+_MOST_CHUNKS: Final = 2
+
+
+class Position:
+    """One partition of a consumer."""
+
+    __slots__ = (
+        "_end",
+        "chunks",
+        "error",
+        "fetch_offset",
+        "goal",
+        "high_watermark",
+        "is_paused",
+        "last_stable_offset",
+        "leader_epoch",
+        "not_before",
+        "partition",
+        "position",
+        "records",
+        "version",
+    )
+
+    def __init__(self, partition: TopicPartition, goal: Goal) -> None:
+        self.partition = partition
+        self.goal: Goal = goal
+        self.position: int | None = None
+        self.fetch_offset = -1
+        self.chunks: deque[Chunk] = deque()
+        self.records: deque[ConsumerRecord] = deque()
+        self.is_paused = False
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self.leader_epoch = -1
+        self.error: Exception | None = None
+        self.not_before = 0.0
+        self.version = 0
+        self._end = -1
+
+    def move(self, offset: int) -> None:
+        """Go on at an offset."""
+        self._forget()
+        self.position = self.fetch_offset = offset
+        self.goal = None
+
+    def look_up(self, goal: Goal) -> None:
+        """Go on at an offset that has to be looked up first."""
+        self._forget()
+        self.position = None
+        self.goal = goal
+
+    @property
+    def is_full(self) -> bool:
+        return not self.is_paused and len(self.chunks) >= _MOST_CHUNKS
+
+    def may_fetch(self, now: float) -> bool:
+        return (
+            self.position is not None
+            and not self.is_paused
+            and self.error is None
+            and len(self.chunks) < _MOST_CHUNKS
+            and now >= self.not_before
+        )
+
+    def add(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+        self.fetch_offset = chunk.next_offset
+
+    def take(self, most: int | None, options: ConsumerOptions) -> list[ConsumerRecord]:
+        """The next records, at most so many; none while nothing is buffered.
+
+        A chunk that cannot be decoded stays where it is: the error comes again until the application seeks past it.
+        """
+        while not self.records and self.chunks:
+            decoded = decode_chunk(self.chunks[0], self.partition, options)
+            chunk = self.chunks.popleft()
+            if most is None or len(decoded) <= most:
+                self.position = chunk.next_offset
+                if decoded:
+                    return decoded
+                continue
+            self.records, self._end = deque(decoded), chunk.next_offset
+        if most is None or len(self.records) <= most:
+            taken = list(self.records)
+            self.records.clear()
+        else:
+            taken = [self.records.popleft() for _ in range(most)]
+        if taken:
+            self.position = taken[-1].offset + 1 if self.records else self._end
+        return taken
+
+    def take_chunk(self) -> Chunk | None:
+        """The next chunk undecoded, without the records that were taken from it already."""
+        if self.records:
+            raise ClientError(f"{self.partition}: records of this fetch were taken one by one; finish them first")
+        if not self.chunks:
+            return None
+        chunk = self.chunks.popleft()
+        self.position = chunk.next_offset
+        return chunk
+
+    @property
+    def has_data(self) -> bool:
+        return not self.is_paused and bool(self.records or self.chunks)
+
+    def _forget(self) -> None:
+        self.chunks.clear()
+        self.records.clear()
+        self.error = None
+        self.version += 1
+
+
+class Assignment:
+    """The partitions of a consumer, in the order they came."""
+
+    def __init__(self, reset: str) -> None:
+        self.partitions: dict[TopicPartition, Position] = {}
+        self._reset = reset
+
+    @property
+    def reset_goal(self) -> int | None:
+        """Where to begin without a committed offset; None where the application wants to be told."""
+        return {"earliest": EARLIEST, "latest": LATEST}.get(self._reset)
+
+    def replace(self, partitions: Iterable[TopicPartition], goal: Goal) -> None:
+        """Have exactly these; those that stay keep their positions and what is buffered."""
+        before = self.partitions
+        self.partitions = {each: before.get(each) or Position(each, goal) for each in partitions}
+
+    def rotate(self, partition: TopicPartition) -> None:
+        """Let the others go first next time."""
+        self.partitions[partition] = self.partitions.pop(partition)

@@ -1,0 +1,347 @@
+"""What a consumer reads: topics by name or pattern, or partitions by hand; where it stands in them; who decides.
+
+Rules:
+- Either topics are subscribed to, or partitions assigned by hand, never both.
+- With a group its coordinator deals partitions out; without one a subscriber has every partition of its topics.
+- A partition that comes without a position gets the group's committed offset, else what `auto_offset_reset` says.
+- Before partitions are given up their offsets are committed, if that is done by itself, and the listener is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from kafkawire.client.cluster import GROUP
+from kafkawire.client.committing import OffsetAndMetadata, commit_offsets, fetch_committed
+from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
+from kafkawire.client.group import Membership, check_group
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.offsets import OffsetAndTimestamp, by_leader, offsets_request, read_offsets
+from kafkawire.client.positions import COMMITTED, Assignment
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import ListOffsetsResponse
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from kafkawire.client.cluster import Cluster
+    from kafkawire.client.options import ConsumerOptions
+
+_log = logging.getLogger("kafkawire.client")
+_INTERNAL: Final = "__"
+_Result = TypeVar("_Result")
+
+
+class RebalanceListener:
+    """Told when partitions come and go; either method may be a coroutine."""
+
+    def on_partitions_revoked(self, revoked: set[TopicPartition]) -> Any:
+        """These are about to go (or are lost); commit here what must not be repeated."""
+
+    def on_partitions_assigned(self, assigned: set[TopicPartition]) -> Any:
+        """These came, besides those that stayed."""
+
+
+class Subscription:
+    """The partitions of a consumer; `changed` is called whenever there may be something new to fetch or to tell."""
+
+    def __init__(self, cluster: Cluster, options: ConsumerOptions, changed: Callable[[], None]) -> None:
+        self.assignment = Assignment(options.auto_offset_reset)
+        self.topics: set[str] = set()
+        self.pattern: re.Pattern[str] | None = None
+        self.listener = RebalanceListener()
+        self.membership: Membership | None = None
+        self.error: Exception | None = None
+        self._cluster = cluster
+        self._options = options
+        self._changed = changed
+        self._last_poll = 0.0
+        self._looking: asyncio.Task[None] | None = None
+        self._committing: asyncio.Task[None] | None = None
+        self._telling: set[asyncio.Task[None]] = set()
+        self._running = False
+
+    async def start(self) -> None:
+        self._running = True
+        self.polled()
+        self._cluster.on_update.append(self._updated)
+        if self._options.group_id is not None and self._options.enable_auto_commit:
+            self._committing = asyncio.create_task(self._commit_by_itself())
+        await self.follow()
+
+    async def close(self) -> None:
+        self._running = False
+        tasks = [each for each in (self._looking, self._committing, *self._telling) if each is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.membership is not None:
+            await self.membership.close()
+        else:
+            await self._commit_quietly()
+
+    def subscribe(
+        self, topics: Iterable[str], pattern: str | re.Pattern[str] | None, listener: RebalanceListener | None
+    ) -> None:
+        """Want these topics, or those whose whole name matches the pattern."""
+        wanted = {topics} if isinstance(topics, str) else set(topics)
+        if bool(wanted) == (pattern is not None):
+            raise ClientError("expected either topics or a pattern")
+        if self.assignment.partitions and not self.is_automatic:
+            raise ClientError("partitions are assigned by hand; unsubscribe first")
+        self.topics = wanted
+        self.pattern = re.compile(pattern) if isinstance(pattern, str) else pattern
+        self.listener = listener or RebalanceListener()
+        self._cluster.wants_all = self.pattern is not None
+        self._cluster.wanted = set(wanted)
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether partitions come by subscription."""
+        return bool(self.topics) or self.pattern is not None
+
+    async def follow(self) -> None:
+        """Make what is wanted so."""
+        if not self._running or not self.is_automatic:
+            return
+        await self._cluster.refresh()
+        if self._options.group_id is None:
+            self._take_everything()
+        elif self.membership is None:
+            self.membership = Membership(self._cluster, self._options, self)
+            self.membership.start()
+        else:
+            self.membership.rejoin()
+
+    async def unsubscribe(self) -> None:
+        """Want nothing any more; the group is left."""
+        membership, self.membership = self.membership, None
+        if membership is not None:
+            await membership.close()
+        self.topics, self.pattern = set(), None
+        self._cluster.wants_all = False
+        self.assignment.replace((), None)
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have exactly these partitions."""
+        if self.is_automatic:
+            raise ClientError("topics are subscribed to; unsubscribe first")
+        wanted = [TopicPartition(*each) for each in partitions]
+        self._cluster.wanted |= {each.topic for each in wanted}
+        self.assignment.replace(wanted, self._first_goal())
+        self.look_up()
+
+    def polled(self) -> None:
+        """The application asks for records."""
+        self._last_poll = asyncio.get_running_loop().time()
+        if self.membership is not None:
+            self.membership.polled()
+
+    def since_poll(self) -> float:
+        """Seconds since the application last asked for records."""
+        return asyncio.get_running_loop().time() - self._last_poll
+
+    def wanted_topics(self) -> list[str]:
+        """The topics that are wanted now."""
+        if self.pattern is None:
+            return sorted(self.topics)
+        internal = self._options.exclude_internal_topics
+        return sorted(
+            topic.name
+            for topic in self._cluster.metadata.topics.values()
+            if self.pattern.fullmatch(topic.name)
+            and not (internal and (topic.is_internal or topic.name.startswith(_INTERNAL)))
+        )
+
+    async def give_up(self, partitions: list[TopicPartition], *, lost: bool) -> None:
+        """Partitions go; offsets of what is lost are not ours to commit any more."""
+        if not lost:
+            await self._commit_quietly()
+        await self._tell(self.listener.on_partitions_revoked, partitions)
+        stay = [each for each in self.assignment.partitions if each not in set(partitions)]
+        self.assignment.replace(stay, None)
+
+    async def receive(self, partitions: list[TopicPartition], added: list[TopicPartition]) -> None:
+        """Partitions came."""
+        self.assignment.replace(partitions, self._first_goal())
+        await self._tell(self.listener.on_partitions_assigned, added)
+        self.look_up()
+
+    def fail(self, error: Exception) -> None:
+        """Membership cannot go on; the application is told when it next asks."""
+        self.error = error
+        self._changed()
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None) -> None:
+        """Commit these offsets, or the positions of everything, with retries."""
+        group = check_group(self._options.group_id)
+        what = self.positions() if offsets is None else dict(offsets)
+        if what:
+            await self._cluster.retry(f"commit of group {group!r}", lambda: self._commit_once(group, what))
+
+    async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What the group committed."""
+        group, wanted = check_group(self._options.group_id), list(partitions)
+        stable = self._options.isolation == 1
+
+        async def ask() -> dict[TopicPartition, OffsetAndMetadata]:
+            return await self._forgetting(group, fetch_committed(self._cluster, group, wanted, stable=stable))
+
+        return await self._cluster.retry(f"committed offsets of group {group!r}", ask)
+
+    async def offsets_at(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Offsets of times, or of the special values of `offsets`, with retries."""
+        for topic in {each.topic for each in wanted}:
+            await self._cluster.topic(topic)
+        return await self._cluster.retry("offsets", lambda: self._offsets_once(wanted))
+
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Where the application is, for a commit."""
+        return {
+            partition: OffsetAndMetadata(state.position)
+            for partition, state in self.assignment.partitions.items()
+            if state.position is not None
+        }
+
+    def look_up(self) -> None:
+        """Find the positions that are missing, if they are not being looked for."""
+        self._changed()
+        missing = any(state.goal is not None and not state.error for state in self.assignment.partitions.values())
+        if missing and (self._looking is None or self._looking.done()) and self._running:
+            self._looking = asyncio.create_task(self._look_up())
+
+    def _first_goal(self) -> str | int:
+        if self._options.group_id is not None:
+            return COMMITTED
+        goal = self.assignment.reset_goal
+        return COMMITTED if goal is None else goal
+
+    async def _look_up(self) -> None:
+        while True:
+            missing = {
+                partition: state
+                for partition, state in self.assignment.partitions.items()
+                if state.goal is not None and not state.error
+            }
+            if not missing:
+                return
+            versions = {partition: state.version for partition, state in missing.items()}
+            try:
+                await self._find({partition: state.goal for partition, state in missing.items()}, versions)
+            except KafkaWireError as error:
+                if not is_retriable(error):
+                    for state in missing.values():
+                        state.error = error
+                _log.info("looking up positions: %s", error)
+                await asyncio.sleep(self._options.retry_backoff_ms / 1000)
+            self._changed()
+
+    async def _find(self, goals: dict[TopicPartition, Any], versions: dict[TopicPartition, int]) -> None:
+        committed: dict[TopicPartition, OffsetAndMetadata] = {}
+        by_commit = [partition for partition, goal in goals.items() if goal == COMMITTED]
+        if by_commit and self._options.group_id is not None:
+            committed = await self.committed(by_commit)
+        reset = self.assignment.reset_goal
+        special: dict[TopicPartition, int] = {}
+        for partition, goal in goals.items():
+            if partition in committed:
+                self._found(partition, committed[partition].offset, versions)
+            elif goal != COMMITTED:
+                special[partition] = goal
+            elif reset is not None:
+                special[partition] = reset
+            else:
+                state = self.assignment.partitions.get(partition)
+                if state is not None and state.version == versions[partition]:
+                    state.error = NoOffsetError(f"{partition}: nothing is committed, and auto_offset_reset is none")
+        if special:
+            for partition, offset in (await self.offsets_at(special)).items():
+                self._found(partition, 0 if offset is None else offset.offset, versions)
+
+    def _found(self, partition: TopicPartition, offset: int, versions: dict[TopicPartition, int]) -> None:
+        state = self.assignment.partitions.get(partition)
+        if state is not None and state.version == versions[partition]:
+            state.move(offset)
+
+    async def _offsets_once(
+        self, wanted: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+        for node, part in by_leader(wanted, self._cluster.metadata).items():
+            if node < 0:
+                raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
+            request = offsets_request(
+                part, self._options.isolation, self._cluster.metadata, self._options.request_timeout_ms
+            )
+            found |= read_offsets(await self._cluster.request(node, request, ListOffsetsResponse))
+        return found
+
+    async def _commit_once(self, group: str, what: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        member = self.membership
+        await self._forgetting(
+            group,
+            commit_offsets(
+                self._cluster,
+                group,
+                what,
+                member_id="" if member is None else member.member_id,
+                generation=-1 if member is None else member.generation,
+                instance_id=None if member is None else self._options.group_instance_id,
+            ),
+        )
+
+    async def _forgetting(self, group: str, asking: Awaitable[_Result]) -> _Result:
+        try:
+            return await asking
+        except KafkaWireError as error:
+            if not isinstance(error, KafkaError):
+                self._cluster.forget_coordinator(GROUP, group)
+            raise
+
+    async def _commit_quietly(self) -> None:
+        if self._options.group_id is not None and self._options.enable_auto_commit and self.positions():
+            try:
+                await self._commit_once(self._options.group_id, self.positions())
+            except KafkaWireError as error:
+                _log.warning("group %s: offsets not committed: %s", self._options.group_id, error)
+
+    async def _commit_by_itself(self) -> None:
+        while True:
+            await asyncio.sleep(self._options.auto_commit_interval_ms / 1000)
+            if self.membership is None or self.membership.generation >= 0:
+                await self._commit_quietly()
+
+    async def _tell(self, method: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
+        try:
+            result = method(set(partitions))
+            if inspect.isawaitable(result):
+                await result
+        except Exception:
+            _log.exception("a rebalance listener failed")
+
+    def _take_everything(self) -> None:
+        topics = self._cluster.metadata.topics
+        every = [
+            TopicPartition(name, number)
+            for name in self.wanted_topics()
+            if name in topics
+            for number in topics[name].partitions
+        ]
+        if set(every) != set(self.assignment.partitions):
+            added = [each for each in every if each not in self.assignment.partitions]
+            self.assignment.replace(every, self._first_goal())
+            task = asyncio.create_task(self._tell(self.listener.on_partitions_assigned, added))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+        self.look_up()
+
+    def _updated(self) -> None:
+        if self.membership is not None:
+            self.membership.topics_changed()
+        elif self.is_automatic and self._options.group_id is None:
+            self._take_everything()
