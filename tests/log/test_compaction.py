@@ -273,6 +273,8 @@ def test_a_swap_that_a_crash_interrupted_is_completed_or_forgotten(clock: Clock,
     files.arm(Fault("rename", after=stage))
     with pytest.raises(KafkaStorageError):
         log.compact()
+    assert {r.key: r.value for r in records(log) if r.key != b"t"} == {k: v for k, v in whole.items() if k != b"t"}
+    assert log.offset_for_timestamp(NOW) is not None
     for after in (files.killed(), files.unplugged()):
         again = Partition(after, DIRECTORY, config, clock, clean=False)
         visible = {r.key: r.value for r in records(again) if r.key != b"t"}

@@ -178,3 +178,18 @@ def test_a_thousand_partitions_on_two_hundred_and_fifty_six_descriptors(tmp_path
         assert files.open_count < 256
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_one_failing_partition_does_not_keep_others_from_closing(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    for number in range(3):
+        logs.create("t", number).append(batch(b"a"))
+    disk.arm(Fault("sync", after=1))
+    with pytest.raises(KafkaStorageError):
+        logs.close()
+    again = open_logs(disk.unplugged())
+    assert not again.was_clean
+    assert [len(values(again.partitions["t", number])) for number in range(3)] != [0, 0, 0]
+    assert [len(values(open_logs(disk.killed()).partitions["t", number])) for number in range(3)] == [1, 1, 1]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.log import walk
 from kafkawire.log.cleaning import Cleaner, Transactions
-from kafkawire.log.errors import storage_error
+from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lookup import Written, written
 from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
 from kafkawire.records import parse_header, read_batches, to_arrow
@@ -169,7 +169,13 @@ def _exchange(log: Partition, files: FileSystem, group: list[Segment], fresh: Se
     try:
         fresh.rename(CLEANED, SWAP)
         files.sync_directory(log.directory)
-        log.segments.replace(group, [fresh])
+    except OSError as error:
+        with suppress(OSError):
+            fresh.remove()
+        raise storage_error(fresh.path, "compaction", error) from error
+    log.segments.replace(group, [fresh])
+    # From here on the new segment is the log's, under whatever name; a restart completes what fails now.
+    with storage_errors(fresh.path, "exchanging compacted segments"):
         for segment in group:
             segment.rename("", DELETED)
         fresh.rename(SWAP, "")
@@ -177,8 +183,6 @@ def _exchange(log: Partition, files: FileSystem, group: list[Segment], fresh: Se
         fresh.is_durable = True
         for segment in group:
             segment.remove()
-    except OSError as error:
-        raise storage_error(fresh.path, "exchanging compacted segments", error) from error
 
 
 def _short(key: bytes) -> bytes:

@@ -21,7 +21,7 @@ from kafkawire.log.configs import LogConfig
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
-from kafkawire.messages.errors import InconsistentTopicIdError
+from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +44,7 @@ def wall_clock() -> int:
 class LogDirectory:
     """All partitions under one root.
 
+    >>> from pathlib import Path
     >>> from kafkawire.log.memory import MemoryFiles
     >>> logs = LogDirectory(Path("/data"), files=MemoryFiles())
     >>> logs.create("orders", 0)
@@ -141,22 +142,35 @@ class LogDirectory:
                 partition.config = config
 
     def maintain(self) -> None:
-        """Flush what is due, apply retention, compact, forget silent producers, remove deleted partitions."""
-        now = self.clock()
-        for partition in self.partitions.values():
-            if partition.flush_is_due(now):
-                partition.flush()
-            partition.expire_producers()
-            partition.apply_retention()
-            if partition.config.compacts:
-                partition.compact()
-        self.checkpoint()
+        """Flush what is due, apply retention, compact, forget silent producers, remove deleted partitions.
+
+        A partition whose disk refuses does not keep the others from their turn; its error is raised at the end.
+        """
+        self._for_each(self._maintain)
         self.purge()
+
+    def _maintain(self, partition: Partition) -> None:
+        if partition.flush_is_due(self.clock()):
+            partition.flush()
+        partition.expire_producers()
+        partition.apply_retention()
+        if partition.config.compacts:
+            partition.compact()
+
+    def _for_each(self, work: Callable[[Partition], None]) -> None:
+        failures = []
+        for partition in list(self.partitions.values()):
+            try:
+                work(partition)
+            except KafkaStorageError as failure:
+                failures.append(failure)
+        self.checkpoint()
+        if failures:
+            raise failures[0]
 
     def flush(self) -> None:
         """Make everything durable."""
-        for partition in self.partitions.values():
-            partition.flush()
+        self._for_each(Partition.flush)
 
     def checkpoint(self) -> None:
         """Write down where recovery, the logs and their clean parts start."""
@@ -172,13 +186,13 @@ class LogDirectory:
                 checkpoints.write_offsets(self._files, self.root / name, offsets)
 
     def close(self) -> None:
-        """Stop cleanly: the next start believes what it finds."""
-        for partition in self.partitions.values():
-            partition.close()
-        self.checkpoint()
-        with storage_errors(self.root, "closing"):
-            replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
-        self._lock.release()
+        """Stop cleanly: the next start believes what it finds. After a failure it does not, and checks."""
+        try:
+            self._for_each(Partition.close)
+            with storage_errors(self.root, "closing"):
+                replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
+        finally:
+            self._lock.release()
 
     def _identify(self, wanted: Mapping[str, str]) -> dict[str, str]:
         path = self.root / checkpoints.META

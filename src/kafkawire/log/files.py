@@ -258,6 +258,7 @@ class DiskLock:
 def map_file(path: Path) -> memoryview:
     """A read-only view of a whole file that nobody truncates meanwhile, without reading it into memory.
 
+    >>> from pathlib import Path
     >>> len(map_file(Path(__file__))) == Path(__file__).stat().st_size
     True
     """

@@ -151,7 +151,10 @@ class Lookup:
         self._offsets.spill()
         self._times.spill()
 
-    def move(self, log: Path, paths: Iterable[Path]) -> None:
-        """The files have other names now."""
-        self._log = log
-        self._offsets.path, self._times.path = paths
+    def move(self, source: Path, target: Path) -> None:
+        """One of the segment's files has another name now."""
+        if source == self._log:
+            self._log = target
+        for index in (self._offsets, self._times):
+            if index.path == source:
+                index.path = target

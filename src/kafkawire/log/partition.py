@@ -67,7 +67,7 @@ class Partition:
     >>> log.append(builder.build()).last_offset, log.append(builder.build()).last_offset
     (0, 1)
     >>> len(log.read(1, max_bytes=1000))
-    81
+    76
     """
 
     def __init__(

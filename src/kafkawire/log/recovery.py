@@ -214,8 +214,12 @@ def _settle(files: FileSystem, directory: Path) -> dict[str, Entry]:
     """Finish or forget what was under way when the log stopped; the files that are there then."""
     listed = files.list(directory)
     names = {entry.name for entry in listed}
-    leftovers = [name for name in names if name.endswith(LEFTOVERS)]
     swaps = sorted(name for name in names if name.endswith(LOG + SWAP))
+    leftovers = [
+        name
+        for name in names
+        if name.endswith(LEFTOVERS) or (name.endswith(SWAP) and name[:20] + LOG + SWAP not in names)
+    ]
     for name in leftovers:
         files.remove(directory / name)
     for name in swaps:

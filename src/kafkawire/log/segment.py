@@ -213,14 +213,16 @@ class Segment:
         return [self._files.open(path, create=True) for path in paths]
 
     def rename(self, old: str, new: str) -> None:
-        """Exchange the suffix of all files, the log last."""
-        paths = [*self._lookup.paths, self.aborted.path, self.path]
-        moved = [path.with_name(path.name.removesuffix(old) + new) for path in paths]
-        for source, target in zip(paths, moved, strict=True):
+        """Exchange the suffix of all files, the log last; after a failure each file is known by the name it has."""
+        for source in (*self._lookup.paths, self.aborted.path, self.path):
+            target = source.with_name(source.name.removesuffix(old) + new)
             if self._files.exists(source):
                 self._files.rename(source, target)
-        self.aborted.path, self.path = moved[2:]
-        self._lookup.move(self.path, moved[:2])
+            if source == self.path:
+                self.path = target
+            elif source == self.aborted.path:
+                self.aborted.path = target
+            self._lookup.move(source, target)
 
     def remove(self) -> None:
         """Remove all files, the log first."""
