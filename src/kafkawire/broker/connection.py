@@ -165,7 +165,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         inbox = self._inbox
         if inbox.wants_room and not self.is_busy:
-            if self._server.reserve(self, inbox.held):
+            if self._server.reserve(self, inbox.held, inbox.frame_size):
                 inbox.grow()
             else:
                 self._pause()

@@ -39,6 +39,11 @@ class Inbox:
         return len(self._left) - self._at if self._large is None else len(self._large)
 
     @property
+    def frame_size(self) -> int:
+        """The size of the large frame that is on its way."""
+        return self._total
+
+    @property
     def wants_room(self) -> bool:
         """Whether a large frame has filled its memory and needs more before it can go on."""
         return self._large is not None and self._filled == len(self._large) < self._total

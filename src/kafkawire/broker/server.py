@@ -2,8 +2,9 @@
 
 Rules:
 - Memory for requests is counted over all connections. When it is taken, frames that need more wait in turn, and one
-  of them may go on all the same, so that something always ends.
-- While frames wait for memory, a connection that holds some and sends nothing for half a minute is closed.
+  of them may go on all the same, so that something always ends. A quarter more is there for ordinary frames alone, so
+  that a few huge ones do not keep everyone waiting.
+- While frames wait for memory, a connection that holds some and sends nothing for ten seconds is closed.
 - A silent connection is closed after connections.max.idle.ms, unless it waits for an answer.
 - Above max.connections, or max.connections.per.ip, a new connection is closed as it comes.
 """
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from kafkawire.broker.metrics import Metrics
 
 _log = logging.getLogger("kafkawire.broker")
-STALL_SECONDS: Final = 30.0
+STALL_SECONDS: Final = 10.0
+ORDINARY: Final = 2 * 1024 * 1024
 SWEEP_SECONDS: Final = 5.0
 UNLIMITED: Final = 2**63
 
@@ -112,9 +114,10 @@ class Server:
         freed, connection.accounted = connection.accounted, 0
         self.account(-freed, connection)
 
-    def reserve(self, connection: Connection, more: int) -> bool:
-        """Whether a frame may take more memory now; if not, its connection is told when it may."""
-        if self.held + more <= self._limit or self._favoured is connection:
+    def reserve(self, connection: Connection, more: int, frame: int) -> bool:
+        """Whether a frame of some size may take more memory now; if not, its connection is told when it may."""
+        limit = self._limit if frame > ORDINARY else self._limit * 5 // 4
+        if self._counted + more <= limit or self._favoured is connection:
             return True
         if self._favoured is None:
             self._favoured = connection
@@ -127,11 +130,16 @@ class Server:
         self.held += change
         if connection is self._favoured and not connection.accounted:
             self._favoured = None
-        while change < 0 and self._waiting and (self.held < self._limit or self._favoured is None):
+        while change < 0 and self._waiting and (self._counted < self._limit or self._favoured is None):
             waiting = self._waiting.popleft()
-            if self.held >= self._limit:
+            if self._counted >= self._limit:
                 self._favoured = waiting
             waiting.grant()
+
+    @property
+    def _counted(self) -> int:
+        """The memory that limits hold for: all but that of the frame which goes on all the same."""
+        return self.held if self._favoured is None else self.held - self._favoured.accounted
 
     def _most_of(self, host: str) -> int:
         for override in self._config.text("max.connections.per.ip.overrides").split(","):
