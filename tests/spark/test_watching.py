@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafkawire.spark.errors import PipelineError
-from kafkawire.spark.watching import reason_of, run_watched
+from kafkawire.spark.watching import reason_of, run_interruptible, run_watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,3 +50,17 @@ def test_progress_rises_to_one_and_the_result_comes_back(spark: SparkSession) ->
 def test_a_failing_job_is_a_pipeline_error(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match="nowhere"):
         run_watched(spark, lambda: spark.read.parquet("/nowhere").count(), lambda share: None)
+
+
+@pytest.mark.xdist_group("spark")
+def test_an_interrupt_ends_the_work_and_its_jobs(spark: SparkSession) -> None:
+    def work() -> int:
+        return spark.sparkContext.parallelize(range(2), 2).map(lambda _: time.sleep(60)).count()
+
+    threading.Timer(1.5, _thread.interrupt_main).start()
+    deadline = time.monotonic() + 30
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(spark, work)
+    while spark.sparkContext.statusTracker().getActiveJobsIds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

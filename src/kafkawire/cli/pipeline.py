@@ -100,10 +100,11 @@ def run_segments(
             session = running_session(master or default_master(), settings=settings, log_file=directory.log_file)
             spark = stack.enter_context(session)
         from kafkawire.spark.jobs import SegmentsJob
+        from kafkawire.spark.watching import run_interruptible
 
         bars = stack.enter_context(ExitStack())
         report = _bars(bars, sum(file.size for file in files))
-        return SegmentsJob(spark, paths, directory, tables, mode, report).run()
+        return run_interruptible(spark, SegmentsJob(spark, paths, directory, tables, mode, report).run)
 
 
 @contextmanager

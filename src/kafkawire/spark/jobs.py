@@ -40,6 +40,8 @@ CHOICES: Final = ("batches", "records", "segment_files", "index_errors")
 DEFAULT: Final = ("batches", "records")
 _FAULT_COLUMNS: Final = ("topic", "partition", "file", "position", "size", "fault")
 _FAULTS_SHOWN: Final = 20
+# More tasks than processors: they end up busy alike, and progress shows.
+_TASKS_EACH: Final = 3
 
 
 @dataclass
@@ -82,7 +84,7 @@ class SegmentsJob:
             self.spark.read.format(FORMAT)
             .option("table", table)
             .option("mode", self.mode)
-            .option("minPartitions", str(self.spark.sparkContext.defaultParallelism))
+            .option("minPartitions", str(_TASKS_EACH * self.spark.sparkContext.defaultParallelism))
         )
         if columns:
             reader = reader.schema(", ".join(f"`{name}` {COLUMNS[name].simpleString()}" for name in columns))

@@ -1,16 +1,18 @@
-"""Running a Spark job while telling how far it has come.
+"""Running Spark jobs while telling how far they have come, and stopping them when told to.
 
 Rules:
-- The job runs in a thread of its own, under its own job group; the caller's thread asks Spark about the tasks done.
+- A job runs in a thread of its own, under its own job group; the caller's thread asks Spark about the tasks done.
 - What Spark answers may lag or miss a stage: progress never goes back.
-- An interrupt cancels the job. A failure becomes one line that says what was wrong, not where in Spark it surfaced.
+- An interrupt may come while its thread talks to the JVM, which breaks that conversation. So work that a person may
+  interrupt runs off the main thread, which does nothing but wait.
+- A failure becomes one line that says what was wrong, not where in Spark it surfaced.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
@@ -25,45 +27,71 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _INTERVAL: Final = 0.2
+_PATIENCE: Final = 10.0
 _OURS: Final = re.compile(
     r"^\s*(?:kafkawire\.[\w.]+|[\w.]*PySpark\w*(?:Error|Exception)): (?P<reason>.+)$", re.MULTILINE
 )
 
 
+class _Work(Generic[T]):
+    """A function in a thread that takes the caller's Spark properties along; its result or its failure."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._result: list[T] = []
+        self._failure: BaseException | None = None
+        self._thread = InheritableThread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result.append(self._function())
+        except BaseException as failure:
+            self._failure = failure
+
+    def is_done(self, wait: float) -> bool:
+        self._thread.join(wait)
+        return not self._thread.is_alive()
+
+    def result(self) -> T:
+        if self._failure is not None:
+            raise self._failure
+        return self._result[0]
+
+
 def run_watched(spark: SparkSession, work: Callable[[], T], report: Callable[[float], None]) -> T:
-    """Do work that runs Spark jobs, reporting the share that is done, 0 to 1, as it grows."""
+    """Do work that runs Spark jobs, reporting again and again the share that is done, 0 to 1."""
     group = f"kafkawire-{uuid.uuid4()}"
     context = spark.sparkContext
-    results: list[T] = []
-    failures: list[BaseException] = []
 
-    def run() -> None:
+    def run() -> T:
         context.setJobGroup(group, "kafkawire", interruptOnCancel=False)
-        try:
-            results.append(work())
-        except BaseException as failure:
-            failures.append(failure)
+        return work()
 
-    thread = InheritableThread(target=run, daemon=True)
-    thread.start()
+    running = _Work(run)
     share = 0.0
+    while not running.is_done(_INTERVAL):
+        share = max(share, _share_done(spark, group))
+        report(share)
     try:
-        while thread.is_alive():
-            thread.join(_INTERVAL)
-            now = _share_done(spark, group)
-            if now > share:
-                share = now
-                report(share)
-    except KeyboardInterrupt:
-        context.cancelJobGroup(group)
-        thread.join(10)
-        raise
-    if failures:
-        if isinstance(failures[0], (PySparkException, Py4JError)):
-            raise PipelineError(reason_of(failures[0])) from failures[0]
-        raise failures[0]
+        result = running.result()
+    except (PySparkException, Py4JError) as failure:
+        raise PipelineError(reason_of(failure)) from failure
     report(1.0)
-    return results[0]
+    return result
+
+
+def run_interruptible(spark: SparkSession, work: Callable[[], T]) -> T:
+    """Do work that an interrupt of the main thread ends, with the Spark jobs it runs."""
+    running = _Work(work)
+    try:
+        while not running.is_done(_INTERVAL):
+            pass
+    except KeyboardInterrupt:
+        spark.sparkContext.cancelAllJobs()
+        running.is_done(_PATIENCE)
+        raise
+    return running.result()
 
 
 def _share_done(spark: SparkSession, group: str) -> float:
