@@ -1,0 +1,249 @@
+"""Consumer groups against our broker: sharing, rebalancing, committing, leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkawire.client.consumer import Consumer
+from kafkawire.client.errors import NoOffsetError
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.subscription import RebalanceListener
+from kafkawire.messages.errors import KafkaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.client.conftest import RunningBroker
+
+STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 4)
+
+
+def member(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
+    settings = {
+        "group_id": "group-" + (topics[0] if topics else "x"),
+        "auto_offset_reset": "earliest",
+        "heartbeat_interval_ms": 30,
+        "session_timeout_ms": 10_000,
+        "fetch_max_wait_ms": 50,
+        "retry_backoff_ms": 10,
+        **options,
+    }
+    return Consumer(*topics, bootstrap_servers=broker.bootstrap, **settings)
+
+
+async def until(holds: Callable[[], bool], seconds: float = 15) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def drain(consumer: Consumer, count: int) -> list[int]:
+    numbers: list[int] = []
+    async with asyncio.timeout(15):
+        while len(numbers) < count:
+            for records in (await consumer.getmany(timeout_ms=200)).values():
+                numbers += [int(record.value) for record in records]
+    return numbers
+
+
+class Journal(RebalanceListener):
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, set[int]]] = []
+
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        self.entries.append(("revoked", {each.partition for each in revoked}))
+
+    def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        self.entries.append(("assigned", {each.partition for each in assigned}))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_members_share_a_topic_and_take_over_from_one_that_leaves(
+    broker: RunningBroker, topic: str, strategy: str
+) -> None:
+    async def main() -> None:
+        one = member(broker, topic, partition_assignment_strategy=strategy)
+        other = member(broker, topic, partition_assignment_strategy=strategy)
+        await one.start()
+        await until(lambda: len(one.assignment()) == 4)
+        await other.start()
+        await until(lambda: len(one.assignment()) == 2 and len(other.assignment()) == 2)
+        assert one.assignment().isdisjoint(other.assignment())
+        await one.stop()
+        await until(lambda: len(other.assignment()) == 4)
+        await other.stop()
+
+    asyncio.run(main())
+
+
+def test_eager_members_give_everything_up_and_cooperative_ones_only_what_moves(
+    broker: RunningBroker, topic: str
+) -> None:
+    async def main(strategy: str, group: str) -> list[tuple[str, set[int]]]:
+        journal = Journal()
+        one = member(broker, group_id=group, partition_assignment_strategy=strategy)
+        one.subscribe([topic], listener=journal)
+        other = member(broker, topic, group_id=group, partition_assignment_strategy=strategy)
+        async with one:
+            await until(lambda: len(one.assignment()) == 4)
+            async with other:
+                await until(lambda: len(one.assignment()) == 2 and len(other.assignment()) == 2)
+            return list(journal.entries)
+
+    eager = asyncio.run(main("sticky", "eager"))
+    assert eager[:2] == [("assigned", {0, 1, 2, 3}), ("revoked", {0, 1, 2, 3})]
+    cooperative = asyncio.run(main("cooperative-sticky", "cooperative"))
+    assert cooperative[0] == ("assigned", {0, 1, 2, 3})
+    kind, moved = next(entry for entry in cooperative[1:] if entry[1])
+    assert kind == "revoked"
+    assert len(moved) == 2
+
+
+def test_a_new_member_goes_on_where_the_group_committed(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 20, partition=0)
+
+    async def main() -> None:
+        async with member(broker, topic, enable_auto_commit=False) as one:
+            assert (await asyncio.wait_for(one.getone(), 10)).offset == 0
+            place = TopicPartition(topic, 0)
+            await one.commit({place: 12})
+            assert await one.committed(place) == 12
+            assert await one.committed(TopicPartition(topic, 1)) is None
+        async with member(broker, topic, enable_auto_commit=False) as other:
+            assert await drain(other, 8) == list(range(12, 20))
+            await other.seek_to_committed(place)
+            assert (await other.getone()).offset == 12
+
+    asyncio.run(main())
+
+
+def test_stopping_commits_what_was_handed_out(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 20, partition=0)
+
+    async def main() -> None:
+        async with member(broker, topic) as one:
+            for _ in range(5):
+                await asyncio.wait_for(one.getone(), 10)
+        async with member(broker, topic) as other:
+            assert (await asyncio.wait_for(other.getone(), 10)).offset == 5
+
+    asyncio.run(main())
+
+
+def test_offsets_are_committed_in_the_background(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 20, partition=0)
+
+    async def main() -> None:
+        async with member(broker, topic, auto_commit_interval_ms=30) as one:
+            await asyncio.wait_for(one.getone(), 10)
+            async with asyncio.timeout(10):
+                while await one.committed(TopicPartition(topic, 0)) != 1:
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(main())
+
+
+def test_partitions_assigned_by_hand_can_be_committed_too(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 20, partition=0)
+
+    async def main() -> None:
+        place = TopicPartition(topic, 0)
+        async with member(broker, group_id="by-hand") as one:
+            one.assign([place])
+            await asyncio.wait_for(one.getone(), 10)
+            await one.commit()
+            assert await one.committed(place) == 1
+
+    asyncio.run(main())
+
+
+def test_nothing_committed_and_no_reset_is_an_error(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        async with member(broker, topic, auto_offset_reset="none") as one:
+            with pytest.raises(NoOffsetError, match="nothing is committed, and auto_offset_reset is none"):
+                await asyncio.wait_for(one.getone(), 10)
+
+    asyncio.run(main())
+
+
+def test_a_pattern_follows_topics_that_appear(broker: RunningBroker) -> None:
+    broker.create_topic("pattern-1", 1)
+
+    async def main() -> None:
+        one = member(broker, group_id="pattern", metadata_max_age_ms=50)
+        one.subscribe(pattern="pattern-.*")
+        async with one:
+            await until(lambda: len(one.assignment()) == 1)
+            await asyncio.get_running_loop().run_in_executor(None, broker.create_topic, "pattern-2", 2)
+            await until(lambda: len(one.assignment()) == 3)
+            assert one.subscription() == {"pattern-1", "pattern-2"}
+
+    asyncio.run(main())
+
+
+def test_another_subscription_changes_the_assignment(broker: RunningBroker, topic: str) -> None:
+    broker.create_topic("second", 2)
+
+    async def main() -> None:
+        async with member(broker, topic, group_id="changing") as one:
+            await until(lambda: len(one.assignment()) == 4)
+            one.subscribe([topic, "second"])
+            await until(lambda: len(one.assignment()) == 6)
+            one.subscribe(["second"])
+            await until(lambda: {each.topic for each in one.assignment()} == {"second"})
+            await one.unsubscribe()
+            assert one.assignment() == set()
+
+    asyncio.run(main())
+
+
+def test_a_member_that_asks_for_nothing_leaves_and_comes_back_when_it_asks(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 4, partition=0)
+
+    async def main() -> None:
+        async with member(broker, topic, max_poll_interval_ms=150) as one:
+            await until(lambda: len(one.assignment()) == 4)
+            await until(lambda: not one.assignment())
+            assert await drain(one, 4) == [0, 1, 2, 3]
+
+    asyncio.run(main())
+
+
+def test_a_static_member_comes_back_without_a_rebalance(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        journal = Journal()
+        one = member(broker, group_id="static", group_instance_id="one")
+        one.subscribe([topic], listener=journal)
+        async with one:
+            await until(lambda: len(one.assignment()) == 4)
+            async with member(broker, topic, group_id="static", group_instance_id="two") as two:
+                await until(lambda: len(two.assignment()) == 2 and len(one.assignment()) == 2)
+                held = two.assignment()
+            await asyncio.sleep(0.1)
+            before = len(journal.entries)
+            async with member(broker, topic, group_id="static", group_instance_id="two") as again:
+                await until(lambda: again.assignment() == held)
+            assert len(journal.entries) == before
+
+    asyncio.run(main())
+
+
+def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        async with (
+            member(broker, topic, partition_assignment_strategy="range") as one,
+            member(broker, topic, partition_assignment_strategy="roundrobin") as other,
+        ):
+            await until(lambda: len(one.assignment()) == 4)
+            with pytest.raises(KafkaError, match="INCONSISTENT_GROUP_PROTOCOL"):
+                await asyncio.wait_for(other.getone(), 10)
+
+    asyncio.run(main())
