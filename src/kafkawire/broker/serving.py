@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
-from kafkawire.messages.errors import code_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -64,8 +64,10 @@ class ErrorAnswer(NamedTuple):
     @classmethod
     def of(cls, error: BaseException) -> ErrorAnswer:
         """The code and the words of an exception; the words of a fault of ours stay in the broker's log."""
+        if isinstance(error, KafkaError):
+            return cls(error.code, error.message)
         code = code_for(error)
-        return cls(code, str(error) or None) if code != -1 else cls(code, None)
+        return cls(code, str(error) or None) if code != ErrorCode.UNKNOWN_SERVER_ERROR else cls(code, None)
 
 
 class Served(NamedTuple):

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         data = None if args.memory else args.data or _directory(config)
         broker = Broker(data, host=args.host, port=args.port, config=config)
     except InvalidConfigError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.message or str(error)) from error
     for name, near in broker.config.unknown().items():
         _log.warning("%s is no setting of this broker%s", name, f"; did you mean {near}?" if near else "")
     with asyncio.Runner(loop_factory=new_loop) as runner:

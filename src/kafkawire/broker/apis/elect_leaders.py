@@ -40,4 +40,6 @@ def _elect(node: Node, topic: str, index: int) -> ElectLeadersResponse.Partition
         node.log(topic, index)
         raise ElectionNotNeededError(f"broker {node.id} leads {topic}-{index}")
     except KafkaError as error:
-        return ElectLeadersResponse.PartitionResult(partition_id=index, error_code=error.code, error_message=str(error))
+        return ElectLeadersResponse.PartitionResult(
+            partition_id=index, error_code=error.code, error_message=error.message
+        )

@@ -1,0 +1,141 @@
+"""What a node remembers, through clean stops and through crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.broker.asking import batch, values
+
+from kafkawire.broker.journal import JournalError, decode
+from kafkawire.broker.maintenance import Maintenance
+from kafkawire.messages.errors import InvalidTopicError, TopicExistsError, UnknownTopicOrPartitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkawire.broker.clock import ManualClock
+    from kafkawire.broker.node import Node
+    from kafkawire.log.memory import MemoryFiles
+
+
+def facts(node: Node) -> list[tuple[object, ...]]:
+    return [(topic.name, topic.id, topic.partitions, topic.configs) for topic in node.topics]
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "crashed"])
+def test_topics_ids_settings_and_records_survive(node: Node, open_node: Callable[..., Node], clean: bool) -> None:
+    node.create_topic("fresh", 1, {"retention.ms": "77"})
+    node.create_topic("gone", 1)
+    node.delete_topic(node.topics.get("gone"))
+    node.add_partitions(node.topics.get("orders"), 3)
+    node.configure_topic(node.topics.get("orders"), {"segment.bytes": "5000"})
+    node.append("orders", 2, batch(b"kept"))
+    before = facts(node)
+    if clean:
+        node.close()
+    again = open_node()
+    assert facts(again) == before
+    assert values(again.log("orders", 2).read(0, 1000).read()) == [b"kept"]
+    assert again.log("fresh", 0).config.retention_ms == 77
+
+
+def test_a_crash_begins_a_new_leader_epoch_and_a_clean_stop_does_not(open_node: Callable[..., Node]) -> None:
+    first = open_node()
+    assert first.leader_epoch == 0
+    first.close()
+    assert open_node().leader_epoch == 0
+    assert open_node().leader_epoch == 1
+
+
+def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
+    topic = node.topics.get("orders")
+    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the process dies before the files go
+    node.delete_topic(topic)
+    again = open_node()
+    assert ("orders", 0) not in again.logs.partitions
+    assert again.create_topic("orders", 1).id != topic.id
+
+
+def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
+    node.logs.create = lambda *_, **__: None  # type: ignore[method-assign,assignment]  # dies before the files are made
+    node.create_topic("fresh", 2)
+    assert open_node().log("fresh", 1).end_offset == 0
+
+
+def test_directories_of_no_topic_are_left_alone(
+    node: Node, open_node: Callable[..., Node], files: MemoryFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    node.logs.create("stranger", 0)
+    again = open_node()
+    assert ("stranger", 0) in again.logs.partitions
+    with pytest.raises(UnknownTopicOrPartitionError):
+        again.log("stranger", 0)
+    assert "belongs to no topic" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("orders", TopicExistsError), ("", InvalidTopicError), ("a b", InvalidTopicError), ("x" * 250, InvalidTopicError)],
+)
+def test_names_that_cannot_be_given(node: Node, name: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        node.create_topic(name, 1)
+
+
+def test_the_journal_is_never_cut_by_retention(node: Node, clock: ManualClock, open_node: Callable[..., Node]) -> None:
+    clock.advance(400 * 86_400_000)
+    node.configure_topic(node.topics.get("orders"), {"segment.bytes": "5000"})
+    Maintenance(node).apply_retention()
+    node.logs.maintain()
+    node.close()
+    assert "orders" in open_node().topics
+
+
+def test_retention_lets_old_records_go(node: Node, clock: ManualClock) -> None:
+    node.configure_topic(node.topics.get("orders"), {"retention.ms": "1000"})
+    node.append("orders", 0, batch(b"old", timestamp=clock.now()))
+    clock.advance(5000)
+    Maintenance(node).apply_retention()
+    assert node.log("orders", 0).log_start_offset == 1
+
+
+def test_compaction_keeps_the_last_of_each_key(node: Node, clock: ManualClock) -> None:
+    node.create_topic("compacted", 1, {"cleanup.policy": "compact", "segment.bytes": "200"})
+    for number in range(20):
+        node.append("compacted", 0, batch(b"%d" % number, timestamp=clock.now()))
+    clock.advance(1000)
+    Maintenance(node).compact()
+    log = node.log("compacted", 0)
+    kept = values(log.read(log.log_start_offset, 1 << 20).read())
+    assert len(kept) < 20
+    assert values(log.read(19, 1 << 20).read())[-1] == b"19"
+
+
+def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) -> None:
+    interval = node.config.integer("log.retention.check.interval.ms")
+    node.configure_topic(node.topics.get("orders"), {"retention.ms": "1000"})
+    maintenance = Maintenance(node)
+    log = node.log("orders", 0)
+
+    def pass_time_after_an_append() -> int:
+        node.append("orders", 0, batch(b"old", timestamp=clock.now()))
+        clock.advance(interval + 2000)
+        return log.log_start_offset
+
+    async def scenario() -> list[int]:
+        maintenance.start()
+        starts = [pass_time_after_an_append(), pass_time_after_an_append()]
+        maintenance.stop()
+        starts.append(pass_time_after_an_append())
+        await node.flusher.drain()
+        return starts
+
+    assert asyncio.run(scenario()) == [1, 2, 2]
+
+
+def test_what_is_no_metadata_record_is_refused() -> None:
+    with pytest.raises(JournalError, match="metadata record 5: expected frame version 1"):
+        decode(b"\x07\x02\x00", 5)
+    assert decode(b"\x01\x7e\x00", 5) is None

@@ -1,0 +1,99 @@
+"""Settings given at start, and where the broker listens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkawire.broker.configs import BrokerConfig, keys
+from kafkawire.broker.listeners import advertised, listening
+from kafkawire.broker.startup import from_environment, from_file, from_pairs
+from kafkawire.log.configs import LogConfig
+from kafkawire.messages.errors import InvalidConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_variables_follow_the_rule_of_the_docker_image() -> None:
+    variables = {"KAFKA_NUM_PARTITIONS": "3", "KAFKA_A__B___C": "x", "KAFKA_HEAP_OPTS": "-Xmx1g", "PATH": "/bin"}
+    assert from_environment(variables) == {"num.partitions": "3", "a_b-c": "x"}
+
+
+def test_files_hold_names_and_values(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("# comment\n! another\n\nnum.partitions = 3\nlisteners=PLAINTEXT://:9092,\\\n  SSL://:9093\n")
+    assert from_file(path) == {"num.partitions": "3", "listeners": "PLAINTEXT://:9092,SSL://:9093"}
+    path.write_text("fine=1\nnot a setting\n")
+    with pytest.raises(InvalidConfigError, match="line 2: expected name=value, found 'not a setting'"):
+        from_file(path)
+
+
+def test_arguments_are_pairs() -> None:
+    assert from_pairs(["a=b=c"]) == {"a": "b=c"}
+    with pytest.raises(InvalidConfigError, match="expected name=value"):
+        from_pairs(["a"])
+
+
+def test_unknown_names_come_with_the_nearest() -> None:
+    assert BrokerConfig({"num.partition": "3", "zzz": "1"}).unknown() == {"num.partition": "num.partitions", "zzz": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("num.partitions", "many"), ("num.partitions", "3000000000"), ("auto.create.topics.enable", "yes")],
+)
+def test_values_of_the_wrong_type_are_refused(name: str, value: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"{name}: expected"):
+        BrokerConfig({name: value})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, 604_800_000),
+        ({"log.retention.hours": "1"}, 3_600_000),
+        ({"log.retention.hours": "1", "log.retention.minutes": "2"}, 120_000),
+        ({"log.retention.hours": "1", "log.retention.ms": "3"}, 3),
+        ({"log.retention.minutes": "-1"}, -1),
+    ],
+)
+def test_the_finest_unit_of_retention_counts(given: dict[str, str], expected: int) -> None:
+    assert BrokerConfig(given).log_config({}).retention_ms == expected
+
+
+def test_without_settings_logs_have_kafkas_defaults() -> None:
+    assert BrokerConfig().log_config({}) == LogConfig()
+
+
+def test_the_table_is_whole() -> None:
+    for scope in ("topic", "broker"):
+        for key in keys(scope).values():
+            assert key.doc.endswith("."), key.name
+            if key.default is not None:
+                key.check(key.default)
+    for key in keys("topic").values():
+        assert set(key.server) <= set(keys("broker")), key.name
+
+
+@pytest.mark.parametrize(
+    ("given", "host", "port", "expected"),
+    [
+        ({}, None, None, ("127.0.0.1", 9092)),
+        ({}, None, 0, ("127.0.0.1", 0)),
+        ({"listeners": "PLAINTEXT://0.0.0.0:9999"}, None, None, ("0.0.0.0", 9999)),
+        ({"listeners": "PLAINTEXT://[::1]:9999"}, None, 7, ("::1", 7)),
+    ],
+)
+def test_where_to_listen(given: dict[str, str], host: str | None, port: int | None, expected: tuple[str, int]) -> None:
+    assert listening(BrokerConfig(given), host, port) == expected
+
+
+def test_clients_are_told_an_address_that_works() -> None:
+    assert advertised(BrokerConfig(), "0.0.0.0", 1) == ("127.0.0.1", 1)
+    assert advertised(BrokerConfig(), "10.0.0.1", 1) == ("10.0.0.1", 1)
+    named = BrokerConfig({"advertised.listeners": "PLAINTEXT://kafka.example:9092"})
+    assert advertised(named, "0.0.0.0", 1) == ("kafka.example", 9092)
+    with pytest.raises(InvalidConfigError, match=r"advertised.listeners: expected NAME://host:port"):
+        advertised(BrokerConfig({"advertised.listeners": "kafka.example"}), "", 1)

@@ -1,0 +1,51 @@
+"""`kafkawire serve` as a process: what it prints, what it serves, how it stops."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    Process = subprocess.Popen[str]
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Process]:
+    command = [sys.executable, "-m", "kafkawire", "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    command += ["--metrics-port", "0", "-c", "num.partition=3", "--log-format", "json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_it_says_where_it_listens_serves_metrics_and_stops_when_told(started: Process, tmp_path: Path) -> None:
+    assert started.stdout is not None
+    assert re.match(r"kafkawire listens on 127.0.0.1:\d+ \(data in .*data\)", started.stdout.readline())
+    address = re.search(r"http://\S+", started.stdout.readline())
+    assert address is not None
+    with urlopen(address[0], timeout=10) as page:
+        assert "kafkawire_connections 0" in page.read().decode()
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(address[0] + "/other", timeout=10)
+    started.send_signal(signal.SIGTERM)
+    _, errors = started.communicate(timeout=20)
+    assert started.returncode == 0
+    assert '"message": "num.partition is no setting of this broker; did you mean num.partitions?"' in errors
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_bad_setting_is_one_line_and_exit_code_two() -> None:
+    command = [sys.executable, "-m", "kafkawire", "serve", "--memory", "-c", "num.partitions=many"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "kafkawire: num.partitions: expected int, found 'many'\n")

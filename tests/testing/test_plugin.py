@@ -1,0 +1,81 @@
+"""The pytest plugin as its users see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.broker.asking import batch
+from tests.broker.peer import Peer
+
+from kafkawire.messages import MetadataRequest, ProduceRequest
+from kafkawire.messages.errors import ErrorCode, ErrorLookupError
+from kafkawire.messages.registry import UnknownMessageError
+from kafkawire.testing import RunningBroker
+from kafkawire.testing.plugin import kafka_broker as kafka_broker
+from kafkawire.testing.plugin import kafka_broker_factory as kafka_broker_factory
+from kafkawire.testing.plugin import kafka_topic as kafka_topic
+from kafkawire.testing.running import NotRunningError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_topic_is_named_after_its_test(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    assert kafka_topic == "test_a_topic_is_named_after_its_test"
+    with Peer(kafka_broker) as peer:
+        assert [topic.name for topic in peer.call(MetadataRequest(topics=None)).topics] == [kafka_topic]
+
+
+def test_requests_are_written_down(kafka_broker: RunningBroker) -> None:
+    with Peer(kafka_broker) as peer:
+        peer.call(MetadataRequest(topics=[]), 5)
+    (request,) = kafka_broker.requests
+    assert (request.api, request.version, request.client_id) == ("Metadata", 5, "peer")
+    assert request.message == MetadataRequest(topics=[])
+
+
+def test_requests_fail_as_often_as_they_are_told_to(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    kafka_broker.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+    data = ProduceRequest.PartitionProduceData(records=batch(b"a"))
+    topic = ProduceRequest.TopicProduceData(name=kafka_topic, partition_data=[data])
+    request = ProduceRequest(acks=1, topic_data=[topic])
+    with Peer(kafka_broker) as peer:
+        codes = [peer.call(request, 9).responses[0].partition_responses[0].error_code for _ in range(3)]
+    assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2 + [ErrorCode.NONE]
+
+
+def test_connections_can_be_closed(kafka_broker: RunningBroker) -> None:
+    with Peer(kafka_broker) as peer:
+        peer.call(MetadataRequest(topics=[]))
+        kafka_broker.drop_connections()
+        assert peer.is_closed()
+    kafka_broker.close_next("Metadata")
+    with Peer(kafka_broker) as peer:
+        peer.send(MetadataRequest(topics=[]))
+        assert peer.is_closed()
+
+
+def test_a_restart_keeps_port_and_data(tmp_path: Path) -> None:
+    with RunningBroker(tmp_path) as broker:
+        broker.create_topic("orders")
+        before = broker.bootstrap_servers
+        broker.restart()
+        assert broker.bootstrap_servers == before
+        with Peer(broker) as peer:
+            assert [topic.name for topic in peer.call(MetadataRequest(topics=None)).topics] == ["orders"]
+
+
+def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
+    with pytest.raises(UnknownMessageError, match="did you mean Produce"):
+        kafka_broker.fail_next("Produec", 1)
+    with pytest.raises(ErrorLookupError, match="did you mean NOT_COORDINATOR"):
+        kafka_broker.fail_next("Produce", "NOT_COORDINATR")
+    with pytest.raises(NotRunningError):
+        RunningBroker().create_topic("orders")
+
+
+def test_a_start_that_fails_says_why(kafka_broker: RunningBroker) -> None:
+    port = int(kafka_broker.bootstrap_servers.rpartition(":")[2])
+    with pytest.raises(OSError, match="in use"):
+        RunningBroker(port=port).start()
