@@ -76,7 +76,8 @@ def exchanges_table(conversations: Sequence[Conversation]) -> pa.Table:
 def _exchange_columns(talk: Conversation, clients: dict[str, int]) -> dict[str, NDArray[np.int64]]:
     requests, responses = talk.connection.requests, talk.connection.responses
     matches = talk.matches
-    asked, answered = matches.request, matches.response
+    asked = None if matches.in_turn else matches.request
+    answered = None if matches.in_turn else matches.response
     own = np.array([clients.setdefault(name, len(clients)) for name in requests.clients], np.int64)
     begun, ended = _pick(requests.begin, asked), _pick(requests.end, asked)
     came, done = _pick(responses.begin, answered), _pick(responses.end, answered)
@@ -90,7 +91,7 @@ def _exchange_columns(talk: Conversation, clients: dict[str, int]) -> dict[str, 
         "api_key": np.where(keys >= 0, keys, _NULL),
         "api": keys,
         "version": np.where(keys >= 0, _pick(requests.version, asked), _NULL),
-        "corr_id": np.where(asked >= 0, sent, _pick(responses.correlation, answered)),
+        "corr_id": np.where(matches.request >= 0, sent, _pick(responses.correlation, answered)),
         "client_id": _pick(own, _pick(requests.client, asked)),
         "ts_req": _micro(begun, timed),
         "ts_resp": _micro(came, timed),
@@ -183,8 +184,10 @@ def _microseconds(nanoseconds: int | None) -> int | None:
     return None if nanoseconds is None or nanoseconds < 0 else nanoseconds // 1000
 
 
-def _pick(column: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The items of a column at rows; null where a row is negative."""
+def _pick(column: NDArray[np.int64], rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The items of a column at rows, or all of them; null where a row is negative."""
+    if rows is None:
+        return column
     if not len(column):
         return np.full(len(rows), _NULL, np.int64)
     picked = column[np.maximum(rows, 0)]

@@ -38,6 +38,7 @@ class Matches:
     request: NDArray[np.int64]
     response: NDArray[np.int64]
     state: NDArray[np.int8]
+    in_turn: bool = False  # every request has its response, and each has the number of the other
 
     def __len__(self) -> int:
         return len(self.state)
@@ -51,7 +52,7 @@ def match(requests: Frames, responses: Frames) -> Matches:
         state = np.full(asked, MATCHED, np.int8)
         pending = [_silence(requests, responses, index, len(responses)) for index in range(answered, asked)]
         state[answered:] = pending
-        found = Matches(np.arange(asked), response, state)
+        found = Matches(np.arange(asked), response, state, in_turn=asked == answered)
     else:
         found = _by_queue(requests, responses)
     return _judged(found, requests, responses)

@@ -1,7 +1,7 @@
 """Link, IP and TCP headers of all packets of a capture, as columns.
 
 Rules:
-- No packet is looked at one by one: each stage reads its fields at all places at once, and drops what is not TCP.
+- No packet is looked at one by one: each stage reads its fields at many places at once, and drops what is not TCP.
 - A payload's size is what the IP header says, not what the record has: short Ethernet frames are padded. Where the IP
   length is zero (segmentation offload, jumbograms) the length on the wire decides.
 - `kept` is how much of the payload the capture holds; a snap length may have cut the rest.
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kafkawire.inspect.sources.gather import gather
+from kafkawire.inspect.sources.index import PacketIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from kafkawire.inspect.sources.files import Bytes
-    from kafkawire.inspect.sources.index import PacketIndex
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 _LINKS: Final = {  # link type: place of the protocol number (None: always IP), size of the header
@@ -45,6 +47,20 @@ _EXTENSIONS: Final = (0, 43, 60)
 _FRAGMENT: Final = 44
 _MOST_TAGS: Final = 4
 _MOST_EXTENSIONS: Final = 8
+_BLOCK: Final = 1 << 15
+_PACKET_COLUMNS: Final = (
+    "number",
+    "time",
+    "source",
+    "target",
+    "sequence",
+    "flags",
+    "window",
+    "identity",
+    "at",
+    "size",
+    "kept",
+)
 
 _U1: Final = np.dtype("u1")
 _U2: Final = np.dtype(">u2")
@@ -88,19 +104,45 @@ class Packets:
 
 def read_packets(data: Bytes, index: PacketIndex) -> Packets:
     """The TCP headers of the packets of a capture."""
+    addresses: dict[bytes, int] = {}
+    parts = [_read_block(data, block, addresses) for block in _blocks(index)]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PACKET_COLUMNS}
+    columns["number"] = np.concatenate([part.number + number * _BLOCK for number, part in enumerate(parts)])
+    return Packets(
+        **columns,
+        addresses6=list(addresses),
+        others=sum(part.others for part in parts),
+        fragments=sum(part.fragments for part in parts),
+    )
+
+
+def _blocks(index: PacketIndex) -> Iterator[PacketIndex]:
+    """Runs of packets that fit a processor's cache: each is gone over several times."""
+    for start in range(0, max(len(index), 1), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        yield PacketIndex(
+            index.offset[part], index.captured[part], index.length[part], index.time[part], index.link[part]
+        )
+
+
+def _read_block(data: Bytes, index: PacketIndex, addresses: dict[bytes, int]) -> Packets:
     rows, network = _network(data, index)
     ends = index.offset + index.captured
     rows, network = _fitting(rows, network, ends, 20)
-    version = gather(data, network, _U1) >> 4 if len(rows) else np.empty(0, np.uint8)
+    version = gather(data, network, _U1) >> 4
     four, six = version == 4, version == 6
-    old = _ipv4(data, rows[four], network[four])
-    new = _ipv6(data, *_fitting(rows[six], network[six], ends, 40), ends)
-    columns = {name: np.concatenate([getattr(old, name), getattr(new, name)]) for name in _Datagrams.COLUMNS}
-    order = np.argsort(columns["rows"], kind="stable") if len(new.rows) else np.arange(len(old.rows))
-    columns = {name: column[order] for name, column in columns.items()} if len(new.rows) else columns
-    packets = _segments(data, index, ends, columns)
-    packets.addresses6 = new.addresses
-    packets.fragments = old.fragments + new.fragments
+    if four.all():
+        found = _ipv4(data, rows, network)
+    else:
+        old = _ipv4(data, rows[four], network[four])
+        new = _ipv6(data, *_fitting(rows[six], network[six], ends, 40), ends, addresses)
+        order = np.argsort(np.concatenate([old.rows, new.rows]), kind="stable")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(old, name), getattr(new, name)])[order] for name in _Datagrams.COLUMNS
+        }
+        found = _Datagrams(**joined, fragments=old.fragments + new.fragments)
+    packets = _segments(data, index, ends, {name: getattr(found, name) for name in _Datagrams.COLUMNS})
+    packets.fragments = found.fragments
     packets.others = len(index) - len(packets) - packets.fragments
     return packets
 
@@ -118,7 +160,6 @@ class _Datagrams:
     target: NDArray[np.int64]
     identity: NDArray[np.uint16]
     fragments: int = 0
-    addresses: list[bytes] = field(default_factory=list)
 
 
 def _network(data: Bytes, index: PacketIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -183,7 +224,13 @@ def _ipv4(data: Bytes, rows: NDArray[np.int64], network: NDArray[np.int64]) -> _
     )
 
 
-def _ipv6(data: Bytes, rows: NDArray[np.int64], network: NDArray[np.int64], ends: NDArray[np.int64]) -> _Datagrams:
+def _ipv6(
+    data: Bytes,
+    rows: NDArray[np.int64],
+    network: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    addresses: dict[bytes, int],
+) -> _Datagrams:
     head = gather(data, network, _IPV6)
     following = head["next"].astype(np.int64)
     transport = network + 40
@@ -198,8 +245,9 @@ def _ipv6(data: Bytes, rows: NDArray[np.int64], network: NDArray[np.int64], ends
     keep = following == _TCP
     ours, length = head[keep], head["length"].astype(np.int64)[keep]
     both = np.concatenate([ours["source"], ours["target"]])
-    known, codes = np.unique(both, return_inverse=True)
-    codes = codes.reshape(-1).astype(np.int64) + (1 << 32)
+    distinct, places = np.unique(both, return_inverse=True)
+    numbers = [addresses.setdefault(bytes(address), len(addresses)) for address in distinct]
+    codes = np.array(numbers, np.int64)[places.reshape(-1)] + (1 << 32)
     return _Datagrams(
         rows=rows[keep],
         transport=transport[keep],
@@ -208,7 +256,6 @@ def _ipv6(data: Bytes, rows: NDArray[np.int64], network: NDArray[np.int64], ends
         target=codes[len(ours) :],
         identity=np.zeros(len(ours), np.uint16),
         fragments=int((following == _FRAGMENT).sum()),
-        addresses=[bytes(address) for address in known],
     )
 
 

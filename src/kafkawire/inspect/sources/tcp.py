@@ -83,18 +83,17 @@ class Stream:
 
 def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream:
     """The stream that the packets of one sender to one receiver carry."""
-    sequence = packets.sequence[rows]
-    steps = np.diff(sequence).view(np.int32).astype(np.int64)
-    place = np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)]) if len(rows) else np.empty(0, np.int64)
-    synced = packets.flags[rows] & SYN != 0
-    place = np.where(synced, place + 1, place)
+    place = np.zeros(len(rows), np.int64)
+    np.cumsum(np.diff(packets.sequence[rows]).view(np.int32), out=place[1:])
+    openings = (packets.flags[rows] & SYN).nonzero()[0]
+    place[openings] += 1
     sizes, kept = packets.size[rows], packets.kept[rows]
-    loaded = np.flatnonzero(sizes > 0)
-    if synced.any():
-        place = place - place[int(np.flatnonzero(synced)[0])]
+    loaded = sizes.nonzero()[0]
+    if len(openings):
+        place -= place[openings[0]]
         loaded = loaded[place[loaded] + sizes[loaded] > 0]
     elif len(loaded):
-        place = place - place[loaded].min()
+        place -= place[loaded].min()
     rows, place, sizes, kept = rows[loaded], place[loaded], sizes[loaded], kept[loaded]
     brought, (owners, begin, end) = _pieces(place, kept)
     stream = Stream(
@@ -104,10 +103,11 @@ def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream
         sizes=end - begin,
         times=packets.time[rows[owners]],
         packets=packets.number[rows[owners]],
-        synced=bool(synced.any()),
+        synced=len(openings) > 0,
         end=int((place + sizes).max()) if len(place) else 0,
     )
-    _count_repetitions(stream, packets, rows, place, sizes, brought)
+    if not brought.all():
+        _count_repetitions(stream, packets, rows, place, sizes, brought)
     return stream
 
 
@@ -168,8 +168,6 @@ def _count_repetitions(
     brought: NDArray[np.bool_],
 ) -> None:
     repeated = np.flatnonzero(~brought & (packets.kept[rows] > 0))
-    if not len(repeated):
-        return
     seen: dict[tuple[int, int, int], int] = {}
     for index in np.flatnonzero(np.isin(place, place[repeated])).tolist():
         row = rows[index]
