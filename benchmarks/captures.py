@@ -42,7 +42,9 @@ def _speed(name: str, path: Path, traffic: Traffic) -> Iterator[Row]:
         return
     options = [word for field in FIELDS for word in ("-e", field)]
     command = [TSHARK, "-r", str(path), "-d", "tcp.port==9092,kafka", "-T", "fields", *options]
-    theirs = best_times({"tshark": lambda: subprocess.run(command, capture_output=True, check=True)}, rounds=1)["tshark"]
+    theirs = best_times({"tshark": lambda: subprocess.run(command, capture_output=True, check=True)}, rounds=1)[
+        "tshark"
+    ]
     yield Row(work, "x tshark -T fields", theirs / best, 20)
 
 

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from tests.inspect.captures import START, Conversation, Packet, link_packet, tag, write_pcap, write_pcapng
 
+from kafkawire.inspect.sources import packets
 from kafkawire.inspect.sources.captures import Capture, index_capture, open_capture
 from kafkawire.inspect.sources.files import map_file
 from kafkawire.inspect.sources.index import CaptureError
@@ -156,6 +157,18 @@ def test_random_damage_never_escapes() -> None:
             damaged[chance.integers(24, len(raw), 8)] = chance.integers(0, 256, 8)
             index = index_capture(damaged)
             assert (index.offset + index.captured <= len(raw)).all()
+
+
+def test_headers_do_not_depend_on_the_runs_they_are_read_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = [packet for pair in zip(heartbeats(), heartbeats(six=True), strict=True) for packet in pair]
+    whole = opened(tmp_path, write_pcap(mixed)).packets
+    monkeypatch.setattr(packets, "_BLOCK", 3)
+    parts = opened(tmp_path, write_pcap(mixed)).packets
+    assert whole.number.tolist() == parts.number.tolist() == list(range(1, len(mixed) + 1))
+    assert [parts.endpoint(int(end)) for end in parts.source] == [whole.endpoint(int(end)) for end in whole.source]
+    assert {whole.endpoint(int(end)) for end in whole.source} == {
+        *("10.0.0.1:50000", "10.0.0.9:9092", "[fd00::1]:50000", "[fd00::9]:9092")
+    }
 
 
 def test_other_traffic_is_counted_and_left_out(tmp_path: Path) -> None:
