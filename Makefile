@@ -8,7 +8,7 @@ NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.pxi' -o -name '_*.h')
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-python check generate format bench lock clean
+.PHONY: help setup demo test interop check generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ demo: $(BUILT) ## the main job end to end, on data it makes itself
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
+
+interop: $(BUILT) ## against Apache Kafka itself, fetched with mvn; needs java and mvn
+	$(BIN)/python -m pytest -q -m interop tests/interop
 
 check: $(BUILT) ## format, lint, types, layers, schemas, generated files
 	$(BIN)/ruff format --check -q .
