@@ -122,7 +122,7 @@ class Node:
         """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged."""
         log = self.log(topic, index)
         result = log.append(batches, leader_epoch=self.leader_epoch)
-        if self.watchers and not log.config.flush_on_ack:
+        if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result
 

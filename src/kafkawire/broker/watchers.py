@@ -20,6 +20,8 @@ class Watchers:
     """Futures by the partitions that end them."""
 
     def __init__(self) -> None:
+        self.changes = 0
+        """How many changes there have been: who looked before, and begins to wait now, sees whether it missed one."""
         self._waiting: dict[TopicPartition, set[Future[None]]] = {}
 
     def __len__(self) -> int:
@@ -42,6 +44,7 @@ class Watchers:
 
     def notify(self, topic: str, index: int) -> None:
         """A partition has changed."""
+        self.changes += 1
         for future in self._waiting.pop((topic, index), ()):
             if not future.done():
                 future.set_result(None)

@@ -166,6 +166,17 @@ def test_a_waiting_fetch_wakes_on_append(node: Node) -> None:
     assert len(node.watchers) == 0
 
 
+def test_an_append_before_the_wait_has_begun_is_not_missed(node: Node) -> None:
+    async def scenario() -> FetchResponse:
+        call = begin(node, fetch(node, 0, max_wait_ms=500))
+        waiting = asyncio.create_task(Dispatcher(node, Metrics()).wait(call))
+        node.append("orders", 0, batch(b"a"))
+        await waiting
+        return answer(node, call)  # type: ignore[no-any-return]  # read back from bytes
+
+    assert values(only(asyncio.run(scenario())).records) == [b"a"]
+
+
 def test_a_waiting_fetch_ends_with_its_time(node: Node, clock: ManualClock) -> None:
     async def scenario() -> tuple[bool, FetchResponse]:
         node.append("orders", 0, batch(b"a"))

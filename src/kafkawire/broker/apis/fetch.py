@@ -66,19 +66,23 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
     pieces = read_all(node, fetching.wanted, reader)
     if request.max_wait_ms <= 0 or not pieces or _is_enough(pieces, request.min_bytes):
         return _answer(fetching, pieces, reader)
-    return _poll(node, request, fetching, reader)
+    return _poll(node, request, fetching, reader, node.watchers.changes)
 
 
-async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: Reader) -> Streamed:
+async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: Reader, seen: int) -> Streamed:
+    """Wait for a change and look again; `seen` is how many changes there had been when it was looked last."""
     deadline = node.clock.now() + request.max_wait_ms
     watched = _names(node, fetching.wanted)
     while True:
-        changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        node.watchers.watch(watched, changed)
-        try:
-            in_time = await wait(node.clock, changed, deadline - node.clock.now())
-        finally:
-            node.watchers.unwatch(watched, changed)
+        in_time = True
+        if node.watchers.changes == seen:
+            changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            node.watchers.watch(watched, changed)
+            try:
+                in_time = await wait(node.clock, changed, deadline - node.clock.now())
+            finally:
+                node.watchers.unwatch(watched, changed)
+        seen = node.watchers.changes
         pieces = read_all(node, fetching.wanted, reader)
         if not in_time or _is_enough(pieces, request.min_bytes):
             return _answer(fetching, pieces, reader)
