@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from threading import Event, Thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 kafka = pytest.importorskip("kafka")
-from kafka.net import inet  # noqa: E402 - optional
 from kafka.structs import OffsetAndMetadata, TopicPartition  # noqa: E402 - optional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from kafkawire.testing import RunningBroker
 
 GROUP = "readers"
 PATIENCE = 20.0
-
-
-@pytest.fixture(autouse=True)
-def sockets_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Close what kafka-python leaves open: the socket of a connection that did not come about."""
-    made: list[Any] = []
-    make = inet.KafkaNetSocket.socket
-
-    def remember(self: Any, *args: Any) -> Any:
-        made.append(make(self, *args))
-        return made[-1]
-
-    monkeypatch.setattr(inet.KafkaNetSocket, "socket", remember)
-    yield
-    for each in made:
-        each.close()
+POLL = 500
+"""Milliseconds; a poll that ends while kafka-python takes its assignment in makes it forget that it has one."""
 
 
 def consumer(broker: RunningBroker, **settings: Any) -> Any:
@@ -63,35 +49,53 @@ def consume(consumer: Any, count: int) -> list[int]:
     found: list[int] = []
     end = monotonic() + PATIENCE
     while len(found) < count and monotonic() < end:
-        for records in consumer.poll(100, max_records=count - len(found)).values():
+        for records in consumer.poll(POLL, max_records=count - len(found)).values():
             found += [int(record.value) for record in records]
     return found
 
 
-def poll_until(condition: Callable[[], bool], *consumers: Any) -> None:
-    """Let consumers take part in rebalances until something is so."""
+class Member:
+    """A consumer that polls in a thread of its own, as members do that wait for each other."""
+
+    def __init__(self, broker: RunningBroker) -> None:
+        self.part: set[int] = set()
+        self.values: list[int] = []
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, args=(broker,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(PATIENCE)
+
+    def _run(self, broker: RunningBroker) -> None:
+        member = consumer(broker)
+        while not self._stopping.is_set():
+            for records in member.poll(POLL).values():
+                self.values += [int(record.value) for record in records]
+            self.part = {place.partition for place in member.assignment() or ()}
+        member.close()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
     end = monotonic() + PATIENCE
     while not condition():
         assert monotonic() < end, "it did not come to pass"
-        for each in consumers:
-            each.poll(20)
-
-
-def parts(*consumers: Any) -> list[set[int]]:
-    return [{place.partition for place in each.assignment() or ()} for each in consumers]
+        sleep(0.02)
 
 
 def test_two_members_share_and_the_one_that_stays_takes_over(kafka_broker: RunningBroker) -> None:
     kafka_broker.create_topic("orders", 4)
-    first, second = consumer(kafka_broker), consumer(kafka_broker)
-    poll_until(lambda: parts(first) == [{0, 1, 2, 3}], first)
-    poll_until(lambda: [len(part) for part in parts(first, second)] == [2, 2], first, second)
-    assert set.union(*parts(first, second)) == {0, 1, 2, 3}
+    first = Member(kafka_broker)
+    wait_until(lambda: first.part == {0, 1, 2, 3})
+    second = Member(kafka_broker)
+    wait_until(lambda: [len(first.part), len(second.part)] == [2, 2])
+    assert first.part | second.part == {0, 1, 2, 3}
     produce(kafka_broker, range(20), partitions=4)
-    assert sorted(consume(first, 10) + consume(second, 10)) == list(range(20))
-    first.close()
-    poll_until(lambda: parts(second) == [{0, 1, 2, 3}], second)
-    second.close()
+    wait_until(lambda: sorted(first.values + second.values) == list(range(20)))
+    first.stop()
+    wait_until(lambda: second.part == {0, 1, 2, 3})
+    second.stop()
 
 
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
@@ -122,7 +126,8 @@ def test_a_static_member_comes_back_to_its_part(kafka_broker: RunningBroker) -> 
     generation = kafka_broker.call(lambda: [group.generation for group in groups])
     first.close()
     back = consumer(kafka_broker, group_instance_id="one")
-    poll_until(lambda: parts(back) == [{0}], back)
+    produce(kafka_broker, range(4, 6))
+    assert consume(back, 2) == [4, 5]
     assert kafka_broker.call(lambda: [group.generation for group in groups]) == generation
     back.close()
 
