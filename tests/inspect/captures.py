@@ -56,6 +56,7 @@ class Conversation:
     client_id: str | None = "app"
     now: int = START
     segment: int = 1448
+    acknowledges: bool = False  # every other segment, as receivers do
     first_sequences: tuple[int, int] = (1_000, 2_000)
     packets: list[Packet] = field(default_factory=list)
     truth: list[Sent] = field(default_factory=list)
@@ -91,6 +92,8 @@ class Conversation:
             part = payload[start : start + self.segment]
             self._packet(side, ACK | PSH, part)
             self._next[side] = self._next[side] + len(part) & 0xFFFFFFFF
+            if self.acknowledges and start // self.segment % 2:
+                self._packet(1 - side, ACK)
             self.now += 2_000
         return self
 

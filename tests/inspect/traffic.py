@@ -35,7 +35,9 @@ def cluster_traffic(connections: int, exchanges: int, *, payload: int, seed: int
     talks = []
     for number in range(connections):
         client = (f"10.1.{number >> 8}.{number & 255}", 40_000 + number)
-        talk = Conversation(client, client_id=f"client-{number % 7}", now=START + number * MILLISECOND)
+        talk = Conversation(
+            client, client_id=f"client-{number % 7}", now=START + number * MILLISECOND, acknowledges=True
+        )
         talk.first_sequences = (chance.randrange(1 << 32), chance.randrange(1 << 32))
         talk.__post_init__()
         talk.open()
