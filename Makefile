@@ -13,10 +13,12 @@ JOBS   ?= 2
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): requirements.lock
+$(STAMP): requirements.lock requirements-jdk.lock
 	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	@command -v java >/dev/null || test -n "$$JAVA_HOME" || { echo "no Java found: installing one for Spark"; \
+		$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-jdk.lock; }
 	@touch $@
 
 $(BUILT): $(STAMP) pyproject.toml setup.py $(NATIVE)
@@ -30,8 +32,8 @@ demo: $(BUILT) ## the main job end to end, on data it makes itself
 	$(BIN)/kafkawire demo --out demo
 
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
-	$(BIN)/python -m pytest -q -n $(JOBS) tests
-	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests
+	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m twin tests
 
 interop: $(BUILT) ## against Apache Kafka itself, fetched with mvn; needs java and mvn
 	$(BIN)/python -m pytest -q -m interop tests/interop

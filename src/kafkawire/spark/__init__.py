@@ -2,7 +2,7 @@
 
 - `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
 - `register(spark)`: `spark.read.format("kafkawire-segments")` from here on.
-- `kafkawire.spark.jobs.run_segments(...)`: what `kafkawire pipeline run --source segments` does.
+- `kafkawire.spark.jobs.SegmentsJob(...).run() -> Summary`: what `kafkawire pipeline run --source segments` does.
 
 Importing this package does not import Spark.
 """
