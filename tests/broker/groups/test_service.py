@@ -139,3 +139,21 @@ class TestFlushOnAck:
         assert commit.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
         sync = durable.ask(sync_request(joined, {joined.member_id: b"all"}))
         assert sync.error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_compacted_log_tells_the_same_in_fewer_bytes(open_node: Callable[..., Node], clock: ManualClock) -> None:
+    node = open_node(offsets_topic_num_partitions="1", offsets_topic_segment_bytes="4096")
+    node.create_topic("orders", 2)
+    node.start()
+    with asyncio.Runner() as runner:
+        talk = Talk(node, clock, runner)
+        for offset in range(300):
+            talk.commit(offset, index=offset % 2)
+    log = node.log(CONSUMER_OFFSETS, 0)
+    before = sum(segment.size for segment in log.segments)
+    log.compact()
+    assert sum(segment.size for segment in log.segments) < before / 4
+    again = open_node()
+    again.start()
+    assert group_of(again).offsets == group_of(node).offsets
+    assert {committed.offset for committed in group_of(again).offsets.values()} == {298, 299}

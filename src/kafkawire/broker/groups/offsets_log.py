@@ -62,9 +62,9 @@ class OffsetsLog:
 
     def _read(self, index: int) -> list[Group]:
         log = self._node.log(CONSUMER_OFFSETS, index)
-        replay, offset = Replay(), log.log_start_offset
-        while offset < log.end_offset:
-            for batch in read_batches(log.read(offset, _READ_BYTES).read()):
+        replay, offset, end = Replay(), log.log_start_offset, log.end_offset
+        while data := log.read(offset, _READ_BYTES, up_to=end).read():
+            for batch in read_batches(data):
                 replay.batch(batch)
                 offset = batch.next_offset
         return replay.groups()
