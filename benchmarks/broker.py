@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import selectors
 import socket
 import subprocess
@@ -195,10 +196,12 @@ def produce_rows(directory: Path) -> Iterator[Row]:
 
 
 def crowd_rows() -> Iterator[Row]:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     frame = encode_request(GREETING, version=3, correlation_id=1, client_id="bench")
     with server(*broker("--memory", "-c", "socket.listen.backlog.size=1024")) as running:
         idle = []
-        for _ in range(450):
+        for _ in range(1000):
             connection = socket.create_connection(("127.0.0.1", running.port))
             size = call(connection, GREETING, 3)
             idle.append(connection)
@@ -207,8 +210,8 @@ def crowd_rows() -> Iterator[Row]:
         memory = running.memory()
         for connection in idle:
             connection.close()
-    yield Row("50 busy beside 450 idle connections", "requests/s", found, None)
-    yield Row("resident with 500 connections", "MB", memory, 300, at_most=True)
+    yield Row("50 busy beside 1000 idle connections", "requests/s", found, None)
+    yield Row("resident with 1050 connections", "MB", memory, 300, at_most=True)
 
 
 def rows() -> Iterator[Row]:

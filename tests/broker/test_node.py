@@ -10,7 +10,12 @@ from tests.broker.asking import batch, values
 
 from kafkawire.broker.journal import JournalError, decode
 from kafkawire.broker.maintenance import Maintenance
-from kafkawire.messages.errors import InvalidTopicError, TopicExistsError, UnknownTopicOrPartitionError
+from kafkawire.messages.errors import (
+    InvalidTopicError,
+    KafkaStorageError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.clock import ManualClock
     from kafkawire.broker.node import Node
     from kafkawire.log.memory import MemoryFiles
+    from kafkawire.log.partition import Partition
 
 
 def facts(node: Node) -> list[tuple[object, ...]]:
@@ -62,6 +68,19 @@ def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: 
     node.logs.create = lambda *_, **__: None  # type: ignore[method-assign,assignment]  # dies before the files are made
     node.create_topic("fresh", 2)
     assert open_node().log("fresh", 1).end_offset == 0
+
+
+def test_a_topic_whose_logs_cannot_be_made_is_not_there_afterwards_either(
+    node: Node, open_node: Callable[..., Node]
+) -> None:
+    def refuse(*_: object, **__: object) -> Partition:
+        raise KafkaStorageError("no space left")
+
+    node.logs.create = refuse  # type: ignore[method-assign]  # a full disk
+    with pytest.raises(KafkaStorageError):
+        node.create_topic("fresh", 2)
+    assert "fresh" not in node.topics
+    assert "fresh" not in open_node().topics
 
 
 def test_directories_of_no_topic_are_left_alone(

@@ -90,6 +90,18 @@ def test_where_to_listen(given: dict[str, str], host: str | None, port: int | No
     assert listening(BrokerConfig(given), host, port) == expected
 
 
+def test_a_listener_with_protection_that_is_not_there_is_refused() -> None:
+    for listener in ("SSL://:9092", "SASL_PLAINTEXT://:9092", "ODD://:9092"):
+        with pytest.raises(InvalidConfigError, match="only PLAINTEXT is served"):
+            listening(BrokerConfig({"listeners": listener}), None, None)
+    mapped = {"listeners": "INSIDE://:9092", "listener.security.protocol.map": "INSIDE:PLAINTEXT"}
+    assert listening(BrokerConfig(mapped), None, None) == ("", 9092)
+
+
+def test_the_older_name_of_the_node_id_counts() -> None:
+    assert BrokerConfig({"broker.id": "7"}).integer("node.id") == 7
+
+
 def test_clients_are_told_an_address_that_works() -> None:
     assert advertised(BrokerConfig(), "0.0.0.0", 1) == ("127.0.0.1", 1)
     assert advertised(BrokerConfig(), "10.0.0.1", 1) == ("10.0.0.1", 1)

@@ -101,6 +101,8 @@ class BrokerConfig:
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
         table = keys("broker")
         self.given = dict(given or {})
+        if "broker.id" in self.given:
+            self.given.setdefault("node.id", self.given["broker.id"])
         for name, value in self.given.items():
             if name in table:
                 table[name].check(value)

@@ -2,7 +2,7 @@
 
 Rules:
 - Bytes are received into one scratch buffer of the loop; a connection that waits holds only what it has not parsed.
-- A frame that fits is copied out of the scratch whole, so that what is decoded from it may be kept.
+- What is received is copied out of the scratch, so that what is decoded from a frame may be kept.
 - A larger frame gets memory of its own, which grows with what arrives, never with what is promised, and is received
   into directly.
 - A size that cannot be believed is refused at its fourth byte (`wire.frames`).
@@ -17,6 +17,7 @@ from kafkawire.wire.frames import DEFAULT_MAX_SIZE, SIZE, check_size
 SCRATCH: Final = 256 * 1024
 FIRST_ROOM: Final = 256 * 1024
 _HEAD: Final = SIZE.size
+_COPIED: Final = 4096  # a smaller frame is copied out, so that what is kept of it does not keep its neighbours
 
 
 class Inbox:
@@ -103,9 +104,9 @@ class Inbox:
         self._consumed += end - start
         if len(left) == end:
             self._left, self._at = b"", 0
-            return left[start:]
-        self._at = end
-        return left[start:end]
+        else:
+            self._at = end
+        return left[start:end] if size < _COPIED else memoryview(left)[start:end]
 
     def _start_large(self, total: int) -> None:
         begun = self._left[self._at :]

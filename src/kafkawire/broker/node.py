@@ -34,6 +34,7 @@ from kafkawire.messages import (
 )
 from kafkawire.messages.errors import (
     FencedLeaderEpochError,
+    KafkaStorageError,
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
 )
@@ -148,8 +149,13 @@ class Node:
                 *(_config_record(TOPIC_RESOURCE, name, key, value) for key, value in topic.configs.items()),
             ]
         )
-        for index in range(partitions):
-            self.logs.create(name, index, topic_id=topic.id, config=config)
+        try:
+            for index in range(partitions):
+                self.logs.create(name, index, topic_id=topic.id, config=config)
+        except KafkaStorageError:
+            self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
+            self._drop_logs(topic)
+            raise
         self.topics.add(topic)
         return topic
 
@@ -164,9 +170,7 @@ class Node:
         """Take a topic away, logs and all."""
         self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
         self.topics.remove(topic)
-        for index in range(topic.partitions):
-            self.logs.delete(topic.name, index)
-            self.watchers.notify(topic.name, index)
+        self._drop_logs(topic)
         for service in self.services:
             service.topic_deleted(topic)
 
@@ -193,6 +197,12 @@ class Node:
         self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
         for topic in self.topics:
             self.logs.configure(topic.name, self._apply_settings(topic))
+
+    def _drop_logs(self, topic: Topic) -> None:
+        for index in range(topic.partitions):
+            if (topic.name, index) in self.logs.partitions:
+                self.logs.delete(topic.name, index)
+                self.watchers.notify(topic.name, index)
 
     def _replay(self) -> None:
         for change in self.journal.replay():

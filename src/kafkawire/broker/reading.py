@@ -23,9 +23,8 @@ from kafkawire.messages.errors import (
     OffsetOutOfRangeError,
     UnsupportedCompressionTypeError,
     UnsupportedVersionError,
-    code_for,
 )
-from kafkawire.records import convert, read_batches
+from kafkawire.records import RecordsError, convert, read_batches
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
@@ -95,8 +94,8 @@ def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first:
     """Read one partition; a refusal is part of the answer."""
     try:
         return _read(node, wanted, reader, left, is_first=is_first)
-    except KafkaError as error:
-        code = code_for(error)
+    except (KafkaError, RecordsError) as error:
+        code = error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE
         if code == ErrorCode.KAFKA_STORAGE_ERROR and reader.version <= 5:
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         data = FetchResponse.PartitionData(

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from kafkawire.messages.errors import InvalidConfigError
 
     _set_up_logging(args.log_format, verbose=args.verbose)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         config = from_file(args.config) if args.config else {}
         config |= from_environment(os.environ) | from_pairs(args.set)
