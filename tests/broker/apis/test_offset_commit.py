@@ -54,6 +54,12 @@ def test_versions_two_to_four_may_say_how_long_to_keep_it(talk: Talk, version: i
     assert stored(talk).expires == talk.clock.now() + 5_000
 
 
+def test_a_retention_beyond_the_end_of_time_keeps_the_offset(talk: Talk) -> None:
+    talk.ask(commit_request(42, retention_time_ms=(1 << 63) - 1), 2)
+    assert talk.committed() == 42
+    assert stored(talk).expires == (1 << 63) - 1
+
+
 @pytest.mark.parametrize("version", range(1, 11))
 def test_a_member_of_a_group_that_is_not_there_is_told_so(talk: Talk, version: int) -> None:
     request = commit_request(42, generation_id_or_member_epoch=1, member_id="ghost")

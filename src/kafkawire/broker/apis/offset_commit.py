@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.exchanges import MemberKey
 from kafkawire.broker.groups.offsets import Commit
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Wanted = OffsetCommitRequest.OffsetCommitRequestTopic
 
+_FOREVER: Final = (1 << 63) - 1  # the last time that an offset's record can hold
+
 
 def refuse(request: OffsetCommitRequest, error: ErrorAnswer, context: RequestContext) -> OffsetCommitResponse:
     return _respond(request, lambda topic, index: error.code)
@@ -37,7 +39,7 @@ def handle(
     node: Node, request: OffsetCommitRequest, context: RequestContext
 ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
     key = MemberKey(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
-    expires = node.clock.now() + request.retention_time_ms if request.retention_time_ms >= 0 else None
+    expires = min(node.clock.now() + request.retention_time_ms, _FOREVER) if request.retention_time_ms >= 0 else None
     commits: dict[TopicPartition, Commit] = {}
     for topic in request.topics:
         name = _name(node, topic, context)
