@@ -123,21 +123,38 @@ class Consumer:
         most = self.options.max_poll_records if max_records is None else max_records
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         while True:
-            found: dict[TopicPartition, list[ConsumerRecord]] = {}
-            count = 0
-            for state in self._poll(partitions):
-                if most is not None and count >= most:
-                    break
-                taken = state.take(None if most is None else most - count, self.options)
-                if taken:
-                    found[state.partition] = taken
-                    count += len(taken)
-                    self._served(state)
+            found = self.take(partitions, most)
             left = deadline - asyncio.get_running_loop().time()
             if found or left <= 0:
                 await asyncio.sleep(0)
                 return found
             await self._wait(left)
+
+    def take(
+        self, partitions: Sequence[TopicPartition] = (), max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The records that are there now, without waiting; the fetches behind them run on the loop."""
+        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        count = 0
+        for state in self._poll(partitions):
+            if max_records is not None and count >= max_records:
+                break
+            taken = state.take(None if max_records is None else max_records - count, self.options)
+            if taken:
+                found[state.partition] = taken
+                count += len(taken)
+                self._served(state)
+        return found
+
+    async def wait(self, timeout_ms: int | None = None) -> bool:
+        """Wait until there may be something to take; False when time is up."""
+        return await self._wait(None if timeout_ms is None else timeout_ms / 1000)
+
+    def mark(self, partition: TopicPartition, position: int) -> None:
+        """Say how far the application is in what it took; what was fetched stays."""
+        state = self._assignment.partitions.get(partition)
+        if state is not None and state.position is not None:
+            state.position = position
 
     def __aiter__(self) -> Self:
         return self

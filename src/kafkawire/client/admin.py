@@ -1,0 +1,322 @@
+"""The admin client: topics, partitions, configs, groups, offsets, records, log directories.
+
+Rules:
+- A call that fails for one thing raises its error; one that fails for several raises AdminErrors, which has them all.
+  What could be done is done.
+- Changes of topics go to the controller where one is known, what is about a partition to its leader, what is about a
+  broker to that broker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from kafkawire.client.admin_groups import GroupAdmin, raise_errors
+from kafkawire.client.cluster import Cluster
+from kafkawire.client.described import (
+    ClusterDescription,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    LogDirEntry,
+    NewTopic,
+    ResourceType,
+)
+from kafkawire.client.metadata import Node, TopicInfo, TopicPartition
+from kafkawire.client.offsets import OffsetAndTimestamp, by_leader, offsets_request, read_offsets
+from kafkawire.client.options import AdminOptions, read_options
+from kafkawire.messages import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    ListOffsetsResponse,
+    Message,
+)
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+_Answer = TypeVar("_Answer", bound=Message)
+_SET, _DELETE = 0, 1
+
+
+class Admin(GroupAdmin):
+    """Looks after a cluster; options are `ClientOptions`, by keyword or as a dict of Kafka's names.
+
+    `async with Admin(bootstrap_servers="localhost:9092") as admin: await admin.create_topics([NewTopic(name="t")])`
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self.options = read_options(AdminOptions, config, options)
+        self._cluster = Cluster(self.options)
+        self._cluster.allow_creation = False
+        self._cluster.wants_all = True
+
+    async def start(self) -> None:
+        """Find the cluster."""
+        await self._cluster.start()
+
+    async def stop(self) -> None:
+        await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        """Make topics, or only check that they could be made."""
+        made = [
+            CreateTopicsRequest.CreatableTopic(
+                name=topic.name,
+                num_partitions=-1 if topic.replica_assignments else topic.num_partitions,
+                replication_factor=-1 if topic.replica_assignments else topic.replication_factor,
+                assignments=[
+                    CreateTopicsRequest.CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
+                    for number, replicas in topic.replica_assignments.items()
+                ],
+                configs=[
+                    CreateTopicsRequest.CreatableTopicConfig(name=name, value=value)
+                    for name, value in topic.topic_configs.items()
+                ],
+            )
+            for topic in topics
+        ]
+        request = CreateTopicsRequest(
+            topics=made, timeout_ms=self.options.request_timeout_ms, validate_only=validate_only
+        )
+        answer = await self._at_controller(request, CreateTopicsResponse)
+        raise_errors(
+            {each.name: error_for(each.error_code, each.error_message) for each in answer.topics if each.error_code}
+        )
+        await self._cluster.refresh()
+
+    async def delete_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics and all their records."""
+        names = list(topics)
+        request = DeleteTopicsRequest(
+            topics=[DeleteTopicsRequest.DeleteTopicState(name=name) for name in names],
+            timeout_ms=self.options.request_timeout_ms,
+        )
+        older = DeleteTopicsRequest(topic_names=names, timeout_ms=self.options.request_timeout_ms)
+        answer = await self._at_controller(request, DeleteTopicsResponse, older=(5, older))
+        raise_errors(
+            {
+                each.name or str(each.topic_id): error_for(each.error_code, each.error_message or each.name)
+                for each in answer.responses
+                if each.error_code
+            }
+        )
+        await self._cluster.refresh()
+
+    async def create_partitions(self, totals: Mapping[str, int], *, validate_only: bool = False) -> None:
+        """Give topics more partitions: how many each is to have in all."""
+        request = CreatePartitionsRequest(
+            topics=[
+                CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
+                for name, count in totals.items()
+            ],
+            timeout_ms=self.options.request_timeout_ms,
+            validate_only=validate_only,
+        )
+        answer = await self._at_controller(request, CreatePartitionsResponse)
+        raise_errors(
+            {each.name: error_for(each.error_code, each.error_message) for each in answer.results if each.error_code}
+        )
+        await self._cluster.refresh()
+
+    async def list_topics(self, *, internal: bool = False) -> list[str]:
+        """The names of the cluster's topics."""
+        return [topic.name for topic in await self.describe_topics() if internal or not topic.is_internal]
+
+    async def describe_topics(self, topics: Iterable[str] | None = None) -> list[TopicInfo]:
+        """Topics with their partitions, leaders and replicas; all of them, or those named."""
+        await self._cluster.retry("metadata", self._cluster.refresh)
+        known = self._cluster.metadata.topics
+        if topics is None:
+            return sorted(known.values(), key=lambda each: each.name)
+        wanted = list(topics)
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        raise_errors({name: error_for(unknown, f"topic {name!r}") for name in wanted if name not in known})
+        return [known[name] for name in wanted]
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """The cluster's id, its controller and its brokers."""
+
+        async def ask() -> ClusterDescription:
+            node = self._cluster.any_node()
+            connection = await self._cluster.connection(node)
+            if DescribeClusterRequest.__schema__.key not in connection.negotiated.ranges:
+                await self._cluster.refresh()
+                known = self._cluster.metadata
+                return ClusterDescription(known.cluster_id, known.controller_id, sorted(known.nodes.values()))
+            answer = await connection.request(DescribeClusterRequest(), DescribeClusterResponse)
+            if answer.error_code:
+                raise error_for(answer.error_code, answer.error_message)
+            nodes = sorted(Node(each.broker_id, each.host, each.port, each.rack) for each in answer.brokers)
+            return ClusterDescription(answer.cluster_id, answer.controller_id, nodes)
+
+        return await self._cluster.retry("the cluster", ask)
+
+    async def describe_configs(
+        self, resources: Iterable[ConfigResource]
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        """Every config of these resources."""
+        found: dict[ConfigResource, dict[str, ConfigEntry]] = {}
+        errors: dict[str, KafkaError] = {}
+        for resource in resources:
+            wanted = DescribeConfigsRequest.DescribeConfigsResource(
+                resource_type=resource.type, resource_name=resource.name, configuration_keys=None
+            )
+            request = DescribeConfigsRequest(resources=[wanted], include_documentation=True)
+            answer = await self._about(resource, request, DescribeConfigsResponse)
+            for each in answer.results:
+                if each.error_code:
+                    errors[resource.name] = error_for(each.error_code, each.error_message)
+                    continue
+                found[resource] = {entry.name: _config_entry(entry) for entry in each.configs}
+        raise_errors(errors)
+        return found
+
+    async def alter_configs(
+        self, resource: ConfigResource, changes: Mapping[str, str | None], *, validate_only: bool = False
+    ) -> None:
+        """Set configs of a resource; None takes one back to its default. Others stay as they are."""
+        entries = [
+            IncrementalAlterConfigsRequest.AlterableConfig(
+                name=name, config_operation=_DELETE if value is None else _SET, value=value
+            )
+            for name, value in changes.items()
+        ]
+        wanted = IncrementalAlterConfigsRequest.AlterConfigsResource(
+            resource_type=resource.type, resource_name=resource.name, configs=entries
+        )
+        request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=validate_only)
+        answer = await self._about(resource, request, IncrementalAlterConfigsResponse)
+        raise_errors(
+            {
+                each.resource_name: error_for(each.error_code, each.error_message)
+                for each in answer.responses
+                if each.error_code
+            }
+        )
+
+    async def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Remove the records before an offset (-1 means all); where each partition begins now."""
+        await self._know({TopicPartition(*each).topic for each in before})
+        wanted = {TopicPartition(*each): offset for each, offset in before.items()}
+        found: dict[TopicPartition, int] = {}
+        errors: dict[str, KafkaError] = {}
+        for node, part in by_leader(wanted, self._cluster.metadata).items():
+            topics: dict[str, DeleteRecordsRequest.DeleteRecordsTopic] = {}
+            for (name, number), offset in part.items():
+                topic = topics.setdefault(name, DeleteRecordsRequest.DeleteRecordsTopic(name=name))
+                topic.partitions.append(
+                    DeleteRecordsRequest.DeleteRecordsPartition(partition_index=number, offset=offset)
+                )
+            request = DeleteRecordsRequest(topics=list(topics.values()), timeout_ms=self.options.request_timeout_ms)
+            answer = await self._cluster.request(node, request, DeleteRecordsResponse)
+            for topic_answer in answer.topics:
+                for each in topic_answer.partitions:
+                    place = TopicPartition(topic_answer.name, each.partition_index)
+                    if each.error_code:
+                        errors[str(place)] = error_for(each.error_code, str(place))
+                    else:
+                        found[place] = each.low_watermark
+        raise_errors(errors)
+        return found
+
+    async def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Offsets of partitions: at a time in milliseconds, or LATEST, EARLIEST, MAX_TIMESTAMP of `offsets`."""
+        places = {TopicPartition(*each): when for each, when in wanted.items()}
+        await self._know({each.topic for each in places})
+
+        async def ask() -> dict[TopicPartition, OffsetAndTimestamp | None]:
+            found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+            for node, part in by_leader(places, self._cluster.metadata).items():
+                if node < 0:
+                    raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
+                request = offsets_request(
+                    part, int(read_committed), self._cluster.metadata, self.options.request_timeout_ms
+                )
+                found |= read_offsets(await self._cluster.request(node, request, ListOffsetsResponse))
+            return found
+
+        return await self._cluster.retry("offsets", ask)
+
+    async def describe_log_dirs(self, nodes: Iterable[int] | None = None) -> list[LogDirEntry]:
+        """What lies in the log directories of these brokers, or of all."""
+        entries = []
+        for node in sorted(self._cluster.metadata.nodes) if nodes is None else list(nodes):
+            request = DescribeLogDirsRequest(topics=None)
+            answer = await self._cluster.request(node, request, DescribeLogDirsResponse)
+            for each in answer.results:
+                if each.error_code or answer.error_code:
+                    raise error_for(each.error_code or answer.error_code, f"broker {node}, {each.log_dir}")
+                entries += [
+                    LogDirEntry(
+                        *(node, each.log_dir, TopicPartition(topic.name, part.partition_index)),
+                        *(part.partition_size, part.offset_lag, part.is_future_key),
+                    )
+                    for topic in each.topics
+                    for part in topic.partitions
+                ]
+        return entries
+
+    async def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version, to a chosen broker or to any; its answer."""
+        return await self._cluster.raw(message, node_id=node_id, version=version)
+
+    async def _know(self, topics: set[str]) -> None:
+        if not topics <= self._cluster.metadata.topics.keys():
+            await self.describe_topics(sorted(topics))
+
+    async def _at_controller(
+        self, request: Message, answer: type[_Answer], *, older: tuple[int, Message] | None = None
+    ) -> _Answer:
+        async def ask() -> _Answer:
+            known = self._cluster.metadata
+            node = known.controller_id if known.controller_id in known.nodes else self._cluster.any_node()
+            connection = await self._cluster.connection(node)
+            key = type(request).__schema__.key
+            assert key is not None
+            chosen = request
+            if older is not None and connection.negotiated.version(key) <= older[0]:
+                chosen = older[1]
+            seconds = 2 * self.options.request_timeout_ms / 1000
+            return await connection.request(chosen, answer, timeout=seconds)
+
+        return await self._cluster.retry(type(request).__name__.removesuffix("Request"), ask)
+
+    async def _about(self, resource: ConfigResource, request: Message, answer: type[_Answer]) -> _Answer:
+        is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdecimal()
+        node = int(resource.name) if is_broker else self._cluster.any_node()
+        return await self._cluster.request(node, request, answer)
+
+
+def _config_entry(entry: DescribeConfigsResponse.DescribeConfigsResourceResult) -> ConfigEntry:
+    source = ConfigSource.DEFAULT if entry.is_default else ConfigSource(entry.config_source)
+    return ConfigEntry(
+        entry.name, entry.value, source, entry.read_only, entry.is_sensitive, entry.documentation or None
+    )

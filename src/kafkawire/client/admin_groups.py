@@ -1,0 +1,164 @@
+"""Groups and their offsets, from the outside.
+
+Rules:
+- Each group is asked about at its own coordinator, and every broker is asked for the groups that it has.
+- Offsets can be changed only while a group has no members; the coordinator refuses otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkawire.client.assignors import decode_assignment
+from kafkawire.client.cluster import GROUP, Cluster
+from kafkawire.client.committing import OffsetAndMetadata, commit_offsets, fetch_committed
+from kafkawire.client.described import AdminErrors, GroupDescription, GroupListing, GroupMember
+from kafkawire.client.errors import GroupError
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    Message,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_Answer = TypeVar("_Answer", bound=Message)
+_CONSUMER = "consumer"
+
+
+class GroupAdmin:
+    """The part of the admin client that is about groups."""
+
+    _cluster: Cluster
+
+    async def list_groups(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
+        """Every group of the cluster."""
+        await self._cluster.refresh()
+        found = []
+        for node in sorted(self._cluster.metadata.nodes):
+            request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+
+            async def ask(at: int = node, message: ListGroupsRequest = request) -> ListGroupsResponse:
+                answer = await self._cluster.request(at, message, ListGroupsResponse)
+                if answer.error_code:
+                    raise error_for(answer.error_code, "ListGroups")
+                return answer
+
+            answer = await self._cluster.retry("the list of groups", ask)
+            found += [
+                GroupListing(each.group_id, each.protocol_type, each.group_state, each.group_type, node)
+                for each in answer.groups
+            ]
+        return sorted(found, key=lambda each: each.group_id)
+
+    async def describe_groups(self, groups: Iterable[str]) -> list[GroupDescription]:
+        """Groups and their members."""
+        described = []
+        for group in groups:
+
+            async def ask(name: str = group) -> GroupDescription:
+                node = await self._cluster.coordinator(GROUP, name)
+                request = DescribeGroupsRequest(groups=[name])
+                answer = await self._cluster.request(node, request, DescribeGroupsResponse)
+                return self._described(answer.groups[0], node)
+
+            described.append(await self._cluster.retry(f"group {group!r}", ask))
+        return described
+
+    async def delete_groups(self, groups: Iterable[str]) -> None:
+        """Remove groups that have no members, with their offsets."""
+        errors: dict[str, KafkaError] = {}
+        for group in groups:
+
+            async def ask(name: str = group) -> None:
+                request = DeleteGroupsRequest(groups_names=[name])
+                answer = await self._at_coordinator(name, request, DeleteGroupsResponse)
+                self._check(name, answer.results[0].error_code)
+
+            try:
+                await self._cluster.retry(f"deleting group {group!r}", ask)
+            except KafkaError as error:
+                errors[group] = error
+        raise_errors(errors)
+
+    async def list_group_offsets(
+        self, group: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a group committed, for these partitions or for all that it has offsets of."""
+        wanted = None if partitions is None else [TopicPartition(*each) for each in partitions]
+        return await self._cluster.retry(
+            f"offsets of group {group!r}", lambda: fetch_committed(self._cluster, group, wanted)
+        )
+
+    async def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        """Set the offsets of a group that has no members."""
+        what = {
+            TopicPartition(*each): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+            for each, offset in offsets.items()
+        }
+        await self._cluster.retry(f"offsets of group {group!r}", lambda: commit_offsets(self._cluster, group, what))
+
+    async def delete_group_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what a group committed for partitions that none of its members reads."""
+        topics: dict[str, OffsetDeleteRequest.OffsetDeleteRequestTopic] = {}
+        for name, number in partitions:
+            topic = topics.setdefault(name, OffsetDeleteRequest.OffsetDeleteRequestTopic(name=name))
+            topic.partitions.append(OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=number))
+
+        async def ask() -> OffsetDeleteResponse:
+            request = OffsetDeleteRequest(group_id=group, topics=list(topics.values()))
+            answer = await self._at_coordinator(group, request, OffsetDeleteResponse)
+            self._check(group, answer.error_code)
+            return answer
+
+        answer = await self._cluster.retry(f"offsets of group {group!r}", ask)
+        raise_errors(
+            {
+                f"{topic_answer.name}-{each.partition_index}": error_for(each.error_code)
+                for topic_answer in answer.topics
+                for each in topic_answer.partitions
+                if each.error_code
+            }
+        )
+
+    def _described(self, answer: DescribeGroupsResponse.DescribedGroup, node: int) -> GroupDescription:
+        self._check(answer.group_id, answer.error_code, answer.error_message)
+        members = []
+        for each in answer.members:
+            try:
+                assigned = decode_assignment(each.member_assignment) if answer.protocol_type == _CONSUMER else []
+            except GroupError:
+                assigned = []
+            members.append(
+                GroupMember(each.member_id, each.group_instance_id, each.client_id, each.client_host, assigned)
+            )
+        return GroupDescription(
+            answer.group_id, answer.group_state, answer.protocol_type, answer.protocol_data, node, members
+        )
+
+    async def _at_coordinator(self, group: str, request: Message, answer: type[_Answer]) -> _Answer:
+        node = await self._cluster.coordinator(GROUP, group)
+        return await self._cluster.request(node, request, answer)
+
+    def _check(self, group: str, code: int, message: str | None = None) -> None:
+        if code in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+            self._cluster.forget_coordinator(GROUP, group)
+        if code:
+            raise error_for(code, message or f"group {group!r}")
+
+
+def raise_errors(errors: Mapping[str, KafkaError]) -> None:
+    """Raise what failed: the one error, or all of them together."""
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        raise AdminErrors(errors)

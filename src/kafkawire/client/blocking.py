@@ -1,0 +1,369 @@
+"""The same clients for code without an event loop: `Producer`, `Consumer` and `Admin` with plain calls.
+
+Rules:
+- A client is opened by making it and closed by `close` or its `with`; between, any thread may call it.
+- Iterating a consumer takes records in runs, but its position moves record by record: what is committed is what the
+  loop has come to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire.client.admin import Admin as AsyncAdmin
+from kafkawire.client.consumer import Consumer as AsyncConsumer
+from kafkawire.client.errors import ClosedError
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.producer import Producer as AsyncProducer
+from kafkawire.client.shared_loop import SHARED, BlockingClient
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from kafkawire.client.batches import RecordMetadata
+    from kafkawire.client.committing import OffsetAndMetadata
+    from kafkawire.client.decoding import ConsumerRecord
+    from kafkawire.client.described import (
+        ClusterDescription,
+        ConfigEntry,
+        ConfigResource,
+        GroupDescription,
+        GroupListing,
+        LogDirEntry,
+        NewTopic,
+    )
+    from kafkawire.client.metadata import TopicInfo
+    from kafkawire.client.offsets import OffsetAndTimestamp
+    from kafkawire.client.subscription import RebalanceListener
+    from kafkawire.messages import Message
+
+_RUN: Final = 500
+_MOST_TAKEN: Final = 10_000
+
+
+class Producer(BlockingClient):
+    """`kafkawire.client.Producer` with plain calls.
+
+    `with Producer(bootstrap_servers="localhost:9092") as producer: producer.send("t", b"hello").result()`
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self._client: AsyncProducer = self._open(partial(AsyncProducer, config, **options))
+        self._taken: deque[tuple[Future[RecordMetadata], tuple[Any, ...]]] = deque()
+        self._room = threading.Event()
+        self._room.set()
+        self._pumping = False
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Send what is left, then close."""
+        if self._is_open:
+            self.flush()
+        self._close(self._client.stop)
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+    ) -> Future[RecordMetadata]:
+        """Take a record; the future tells where it ended up. Waits while ten thousand records wait for the loop."""
+        if not self._is_open:
+            raise ClosedError("the client is closed")
+        self._room.wait()
+        future: Future[RecordMetadata] = Future()
+        self._taken.append((future, (topic, value, key, partition, timestamp_ms, headers)))
+        if len(self._taken) >= _MOST_TAKEN:
+            self._room.clear()
+        if not self._pumping:
+            self._pumping = True
+            SHARED.loop.call_soon_threadsafe(self._start_pump)
+        return future
+
+    def send_and_wait(self, topic: str, value: Any = None, key: Any = None, **more: Any) -> RecordMetadata:
+        """Take a record and wait for its place."""
+        return self.send(topic, value, key, **more).result()
+
+    def flush(self) -> None:
+        """Send everything that was taken so far, and wait for it."""
+        self._run(self._flush())
+
+    def partitions_for(self, topic: str) -> set[int]:
+        """The partitions of a topic."""
+        return self._run(self._client.partitions_for(topic))
+
+    def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version; its answer."""
+        return self._run(self._client.raw(message, node_id=node_id, version=version))
+
+    def _start_pump(self) -> None:
+        self._pump_task = SHARED.loop.create_task(self._pump())
+
+    async def _pump(self) -> None:
+        while True:
+            while self._taken:
+                future, record = self._taken.popleft()
+                try:
+                    delivery = await self._client.send(*record)
+                except Exception as error:
+                    future.set_exception(error)
+                else:
+                    delivery.add_done_callback(partial(_tell, future))
+                if len(self._taken) < _MOST_TAKEN // 2:
+                    self._room.set()
+            self._pumping = False
+            if not self._taken:
+                return
+            self._pumping = True
+
+    async def _flush(self) -> None:
+        while self._taken or self._pumping:
+            await asyncio.sleep(0)
+        await self._client.flush()
+
+
+class Consumer(BlockingClient):
+    """`kafkawire.client.Consumer` with plain calls.
+
+    `with Consumer("orders", group_id="g") as consumer: for record in consumer: ...`
+    """
+
+    def __init__(self, *topics: str, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self._client: AsyncConsumer = self._open(partial(AsyncConsumer, *topics, config=config, **options))
+        self._run_of: dict[TopicPartition, deque[ConsumerRecord]] = {}
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit, if that is done by itself; leave the group; close."""
+        self._close(self._client.stop)
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        while self._is_open:
+            while self._run_of:
+                partition = next(iter(self._run_of))
+                records = self._run_of[partition]
+                record = records.popleft()
+                if not records:
+                    del self._run_of[partition]
+                self._client.mark(partition, record.offset + 1)
+                yield record
+            if self._is_open:
+                self._run_of = self._run(self._next_run())
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read these topics, or those whose names match; the listener is called on the background thread."""
+        self._run_of.clear()
+        self._on_loop(partial(self._client.subscribe, topics, pattern, listener))
+
+    def unsubscribe(self) -> None:
+        self._run_of.clear()
+        self._run(self._client.unsubscribe())
+
+    def subscription(self) -> frozenset[str]:
+        return self._on_loop(self._client.subscription)
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Read exactly these partitions."""
+        self._run_of.clear()
+        self._on_loop(partial(self._client.assign, list(partitions)))
+
+    def assignment(self) -> set[TopicPartition]:
+        return self._on_loop(self._client.assignment)
+
+    def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
+        """The next record, waited for."""
+        return self._run(self._client.getone(*partitions))
+
+    def getmany(
+        self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The records that are there, waited for at most so long."""
+        return self._run(self._client.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records))
+
+    def arrow(self, columns: Sequence[str] | None = None, *, timeout_ms: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Record batches as they come."""
+        batches = self._client.arrow(columns, timeout_ms=timeout_ms)
+        while self._is_open:
+            batch = self._run(_next_or_none(batches))
+            if batch is None:
+                return
+            yield batch
+
+    def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None) -> None:
+        """Commit these offsets, or every position."""
+        self._run(self._client.commit(offsets))
+
+    def committed(self, partition: TopicPartition) -> int | None:
+        return self._run(self._client.committed(partition))
+
+    def position(self, partition: TopicPartition) -> int:
+        return self._run(self._client.position(partition))
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at an offset."""
+        self._run_of.pop(TopicPartition(*partition), None)
+        self._on_loop(partial(self._client.seek, partition, offset))
+
+    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        self._run_of.clear()
+        self._run(self._client.seek_to_beginning(*partitions))
+
+    def seek_to_end(self, *partitions: TopicPartition) -> None:
+        self._run_of.clear()
+        self._run(self._client.seek_to_end(*partitions))
+
+    def seek_to_committed(self, *partitions: TopicPartition) -> None:
+        self._run_of.clear()
+        self._run(self._client.seek_to_committed(*partitions))
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        self._on_loop(partial(self._client.pause, *partitions))
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        self._on_loop(partial(self._client.resume, *partitions))
+
+    def paused(self) -> set[TopicPartition]:
+        return self._on_loop(self._client.paused)
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        return self._on_loop(partial(self._client.highwater, partition))
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        return self._run(self._client.offsets_for_times(timestamps))
+
+    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._run(self._client.beginning_offsets(partitions))
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._run(self._client.end_offsets(partitions))
+
+    def topics(self) -> set[str]:
+        return self._run(self._client.topics())
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return self._run(self._client.partitions_for_topic(topic))
+
+    def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version; its answer."""
+        return self._run(self._client.raw(message, node_id=node_id, version=version))
+
+    async def _next_run(self) -> dict[TopicPartition, deque[ConsumerRecord]]:
+        while True:
+            found = self._client.take((), _RUN)
+            if found:
+                for partition, records in found.items():
+                    self._client.mark(partition, records[0].offset)
+                return {partition: deque(records) for partition, records in found.items()}
+            await self._client.wait()
+
+
+class Admin(BlockingClient):
+    """`kafkawire.client.Admin` with plain calls: every method of it, by the same name.
+
+    `with Admin(bootstrap_servers="localhost:9092") as admin: print(admin.list_topics())`
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self._client: AsyncAdmin = self._open(partial(AsyncAdmin, config, **options))
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._close(self._client.stop)
+
+    def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        self._run(self._client.create_topics(topics, validate_only=validate_only))
+
+    def delete_topics(self, topics: Iterable[str]) -> None:
+        self._run(self._client.delete_topics(topics))
+
+    def create_partitions(self, totals: Mapping[str, int], *, validate_only: bool = False) -> None:
+        self._run(self._client.create_partitions(totals, validate_only=validate_only))
+
+    def list_topics(self, *, internal: bool = False) -> list[str]:
+        return self._run(self._client.list_topics(internal=internal))
+
+    def describe_topics(self, topics: Iterable[str] | None = None) -> list[TopicInfo]:
+        return self._run(self._client.describe_topics(topics))
+
+    def describe_cluster(self) -> ClusterDescription:
+        return self._run(self._client.describe_cluster())
+
+    def describe_configs(self, resources: Iterable[ConfigResource]) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        return self._run(self._client.describe_configs(resources))
+
+    def alter_configs(
+        self, resource: ConfigResource, changes: Mapping[str, str | None], *, validate_only: bool = False
+    ) -> None:
+        self._run(self._client.alter_configs(resource, changes, validate_only=validate_only))
+
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return self._run(self._client.delete_records(before))
+
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        return self._run(self._client.list_offsets(wanted, read_committed=read_committed))
+
+    def describe_log_dirs(self, nodes: Iterable[int] | None = None) -> list[LogDirEntry]:
+        return self._run(self._client.describe_log_dirs(nodes))
+
+    def list_groups(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
+        return self._run(self._client.list_groups(states=states, types=types))
+
+    def describe_groups(self, groups: Iterable[str]) -> list[GroupDescription]:
+        return self._run(self._client.describe_groups(groups))
+
+    def delete_groups(self, groups: Iterable[str]) -> None:
+        self._run(self._client.delete_groups(groups))
+
+    def list_group_offsets(
+        self, group: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        return self._run(self._client.list_group_offsets(group, partitions))
+
+    def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        self._run(self._client.alter_group_offsets(group, offsets))
+
+    def delete_group_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
+        self._run(self._client.delete_group_offsets(group, partitions))
+
+    def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
+        """Send any message of any version; its answer."""
+        return self._run(self._client.raw(message, node_id=node_id, version=version))
+
+
+def _tell(future: Future[RecordMetadata], delivery: asyncio.Future[RecordMetadata]) -> None:
+    if delivery.cancelled():
+        future.cancel()
+    elif (error := delivery.exception()) is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(delivery.result())
+
+
+async def _next_or_none(batches: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    return await anext(batches, None)

@@ -1,0 +1,161 @@
+"""The admin client against our broker."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkawire.client import (
+    EARLIEST,
+    LATEST,
+    MAX_TIMESTAMP,
+    Admin,
+    AdminErrors,
+    ConfigResource,
+    Consumer,
+    NewTopic,
+    ResourceType,
+    TopicPartition,
+)
+from kafkawire.messages import DescribeClusterRequest, DescribeClusterResponse
+from kafkawire.messages.errors import (
+    GroupNotEmptyError,
+    InvalidPartitionsError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from tests.client.conftest import RunningBroker
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    return broker.create_topic(request.node.name, 2)
+
+
+def with_admin(broker: RunningBroker, work: Callable[[Admin], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        async with Admin(bootstrap_servers=broker.bootstrap) as admin:
+            await work(admin)
+
+    asyncio.run(main())
+
+
+def test_topics_are_made_described_grown_and_removed(broker: RunningBroker) -> None:
+    async def work(admin: Admin) -> None:
+        await admin.create_topics([NewTopic(name="made", num_partitions=2, topic_configs={"retention.ms": "1000"})])
+        (made,) = await admin.describe_topics(["made"])
+        assert sorted(made.partitions) == [0, 1]
+        await admin.create_partitions({"made": 5})
+        (made,) = await admin.describe_topics(["made"])
+        assert len(made.partitions) == 5
+        assert "made" in await admin.list_topics()
+        await admin.delete_topics(["made"])
+        assert "made" not in await admin.list_topics()
+
+    with_admin(broker, work)
+
+
+def test_checking_a_topic_does_not_make_it(broker: RunningBroker) -> None:
+    async def work(admin: Admin) -> None:
+        await admin.create_topics([NewTopic(name="maybe", num_partitions=1)], validate_only=True)
+        assert "maybe" not in await admin.list_topics()
+
+    with_admin(broker, work)
+
+
+def test_one_failure_is_its_own_error_and_several_come_together(broker: RunningBroker, topic: str) -> None:
+    async def work(admin: Admin) -> None:
+        with pytest.raises(TopicAlreadyExistsError):
+            await admin.create_topics([NewTopic(name=topic), NewTopic(name="new-one")])
+        assert "new-one" in await admin.list_topics()
+        with pytest.raises(AdminErrors) as caught:
+            await admin.delete_topics(["missing-1", "missing-2"])
+        assert set(caught.value.errors) == {"missing-1", "missing-2"}
+        with pytest.raises(InvalidPartitionsError):
+            await admin.create_partitions({topic: 1})
+        with pytest.raises(UnknownTopicOrPartitionError, match="topic 'nope'"):
+            await admin.describe_topics(["nope"])
+
+    with_admin(broker, work)
+
+
+def test_configs_are_read_set_and_taken_back(broker: RunningBroker, topic: str) -> None:
+    async def work(admin: Admin) -> None:
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        before = (await admin.describe_configs([resource]))[resource]["retention.ms"]
+        assert before.is_default
+        await admin.alter_configs(resource, {"retention.ms": "12345"})
+        entry = (await admin.describe_configs([resource]))[resource]["retention.ms"]
+        assert (entry.value, entry.is_default) == ("12345", False)
+        await admin.alter_configs(resource, {"retention.ms": None})
+        assert (await admin.describe_configs([resource]))[resource]["retention.ms"].value == before.value
+        node = str((await admin.describe_cluster()).nodes[0].id)
+        brokers = ConfigResource(ResourceType.BROKER, node)
+        assert "message.max.bytes" in (await admin.describe_configs([brokers]))[brokers]
+
+    with_admin(broker, work)
+
+
+def test_the_cluster_and_its_directories_are_described(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 10)
+
+    async def work(admin: Admin) -> None:
+        cluster = await admin.describe_cluster()
+        assert [f"{node.host}:{node.port}" for node in cluster.nodes] == [broker.bootstrap]
+        sizes = {entry.partition: entry.size for entry in await admin.describe_log_dirs()}
+        assert sizes[TopicPartition(topic, 0)] > 0
+        answer = await admin.raw(DescribeClusterRequest(), version=0)
+        assert isinstance(answer, DescribeClusterResponse)
+        assert answer.cluster_id == cluster.cluster_id
+
+    with_admin(broker, work)
+
+
+def test_records_are_deleted_and_offsets_follow(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 10)
+
+    async def work(admin: Admin) -> None:
+        place = TopicPartition(topic, 0)
+        assert await admin.delete_records({place: 4}) == {place: 4}
+        for when, expected in [(EARLIEST, 4), (LATEST, 10), (MAX_TIMESTAMP, 9), (1_700_000_000_006, 6)]:
+            found = (await admin.list_offsets({place: when}))[place]
+            assert found is not None
+            assert found.offset == expected
+
+    with_admin(broker, work)
+
+
+def test_groups_are_listed_described_moved_and_removed(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 10)
+    place = TopicPartition(topic, 0)
+
+    async def work(admin: Admin) -> None:
+        async with Consumer(
+            topic, bootstrap_servers=broker.bootstrap, group_id="looked-at", auto_offset_reset="earliest"
+        ) as consumer:
+            await consumer.getone()
+            await consumer.commit()
+            (group,) = await admin.describe_groups(["looked-at"])
+            assert (group.state, group.strategy) == ("Stable", "range")
+            (member,) = group.members
+            assert set(member.assignment) == {place, TopicPartition(topic, 1)}
+            assert member.client_id == "kafkawire"
+            with pytest.raises(GroupNotEmptyError):
+                await admin.delete_groups(["looked-at"])
+        listed = {each.group_id: each for each in await admin.list_groups()}
+        assert listed["looked-at"].protocol_type == "consumer"
+        assert (await admin.list_group_offsets("looked-at"))[place].offset == 1
+        await admin.alter_group_offsets("looked-at", {place: 7})
+        assert (await admin.list_group_offsets("looked-at", [place]))[place].offset == 7
+        await admin.delete_group_offsets("looked-at", [place])
+        assert place not in await admin.list_group_offsets("looked-at")
+        await admin.delete_groups(["looked-at"])
+        assert "looked-at" not in {each.group_id for each in await admin.list_groups()}
+
+    with_admin(broker, work)

@@ -1,0 +1,134 @@
+"""The clients with plain calls."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkawire.client import RebalanceListener, TopicPartition
+from kafkawire.client.blocking import Admin, Consumer, Producer
+from kafkawire.client.described import NewTopic
+from kafkawire.client.errors import ClientError, ClosedError, ConnectionLostError, UnknownPartitionError
+from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from tests.client.conftest import RunningBroker
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    return broker.create_topic(request.node.name, 2)
+
+
+def consumer_of(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
+    settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **options}
+    return Consumer(*topics, bootstrap_servers=broker.bootstrap, **settings)
+
+
+def test_what_is_sent_is_received(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap) as producer:
+        futures = [producer.send(topic, b"%d" % number, partition=1) for number in range(2000)]
+        assert producer.send_and_wait(topic, b"x", partition=0).offset == 0
+        producer.flush()
+        assert [future.result(0).offset for future in futures] == list(range(2000))
+        assert producer.partitions_for(topic) == {0, 1}
+    with consumer_of(broker) as consumer:
+        consumer.assign([(topic, 1)])
+        numbers = []
+        for record in consumer:
+            numbers.append(int(record.value))
+            if len(numbers) == 2000:
+                break
+        assert numbers == list(range(2000))
+        assert consumer.position(TopicPartition(topic, 1)) == 2000
+
+
+def test_closing_sends_what_is_left(broker: RunningBroker, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 60_000})
+    future = producer.send(topic, b"last")
+    producer.close()
+    assert future.result(0).offset == 0
+    with pytest.raises(ClosedError):
+        producer.send(topic, b"too late")
+    producer.close()
+
+
+def test_a_record_that_cannot_be_taken_says_so_in_its_future(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap) as producer, pytest.raises(UnknownPartitionError):
+        producer.send(topic, b"x", partition=9).result(5)
+
+
+def test_the_position_follows_the_loop_record_by_record(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 100, partition=0)
+    with consumer_of(broker, topic, group_id="blocking") as consumer:
+        for record in consumer:
+            if record.offset == 41:
+                break
+        assert consumer.position(TopicPartition(topic, 0)) == 42
+    with consumer_of(broker, topic, group_id="blocking") as consumer:
+        assert next(iter(consumer)).offset == 42
+
+
+def test_a_seek_drops_what_the_loop_had_taken(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 100, partition=0)
+    with consumer_of(broker) as consumer:
+        consumer.assign([(topic, 0)])
+        records = iter(consumer)
+        assert [next(records).offset for _ in range(3)] == [0, 1, 2]
+        consumer.seek(TopicPartition(topic, 0), 90)
+        assert next(records).offset == 90
+        consumer.seek_to_beginning()
+        assert next(records).offset == 0
+
+
+def test_many_records_one_record_and_columns(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 100, partition=0)
+    with consumer_of(broker, topic) as consumer:
+        assert consumer.getone().offset == 0
+        place = TopicPartition(topic, 0)
+        assert len(consumer.getmany(timeout_ms=2000, max_records=9)[place]) == 9
+        consumer.seek(place, 50)
+        rows = sum(batch.num_rows for batch in consumer.arrow(["offset"], timeout_ms=300))
+        assert rows == 50
+        assert consumer.end_offsets([place]) == {place: 100}
+        assert consumer.assignment() == {place, TopicPartition(topic, 1)}
+
+
+def test_a_listener_that_would_wait_for_itself_is_refused(broker: RunningBroker, topic: str) -> None:
+    errors: list[ClientError] = []
+    told = threading.Event()
+    with consumer_of(broker, group_id="listening") as consumer:
+
+        class Listener(RebalanceListener):
+            def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+                try:
+                    consumer.position(TopicPartition(topic, 0))
+                except ClientError as error:
+                    errors.append(error)
+                told.set()
+
+        consumer.subscribe([topic], listener=Listener())
+        assert told.wait(10)
+    assert "would wait for itself" in str(errors[0])
+
+
+def test_the_background_thread_ends_with_the_last_client(broker: RunningBroker) -> None:
+    def count() -> int:
+        return sum(thread.name == "kafkawire client" for thread in threading.enumerate())
+
+    assert count() == 0
+    with Admin(bootstrap_servers=broker.bootstrap), Admin(bootstrap_servers=broker.bootstrap):
+        assert count() == 1
+    assert count() == 0
+    with pytest.raises(ConnectionLostError):
+        Admin(bootstrap_servers="127.0.0.1:1")
+    assert count() == 0
+
+
+def test_the_admin_client_has_its_calls_and_any_message(broker: RunningBroker) -> None:
+    with Admin(bootstrap_servers=broker.bootstrap) as admin:
+        admin.create_topics([NewTopic(name="made-blocking", num_partitions=2)])
+        assert "made-blocking" in admin.list_topics()
+        assert isinstance(admin.raw(ApiVersionsRequest(), version=1), ApiVersionsResponse)
