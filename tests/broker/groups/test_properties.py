@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.broker.groups.scene import GROUP, Request, Scene, subscription
 
@@ -153,7 +153,17 @@ def waited(request: Request) -> int:
     return request.answered_at - request.asked_at
 
 
+SESSION_ENDS_WHILE_SYNCING: list[tuple[object, ...]] = [
+    ("join", None, "range", False),
+    ("time", 0),
+    ("join", "one", "range", False),
+    ("everyone joins", False),
+    ("everyone syncs", True),
+]
+
+
 @settings(max_examples=200, deadline=None)
+@example(SESSION_ENDS_WHILE_SYNCING, 0)
 @given(MANY_STEPS, st.sampled_from([0, 1_000]))
 def test_whatever_members_do_everyone_is_answered_in_time(steps: list[tuple[object, ...]], delay: int) -> None:
     scene = Play(GroupSettings(initial_rebalance_delay_ms=delay))

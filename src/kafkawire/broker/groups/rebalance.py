@@ -63,7 +63,7 @@ class Rebalances:
         if group.state is State.PREPARING:
             return
         if group.state is State.COMPLETING:
-            self.fail_syncs(group, ErrorCode.REBALANCE_IN_PROGRESS)
+            self.fail_syncs(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
         self._deadlines.cancel(Due(group.group_id, Kind.SYNC))
         delay = group.rebalance_timeout
         if group.state is State.EMPTY:
@@ -156,10 +156,12 @@ class Rebalances:
         member.protocols, member.session_timeout, member.rebalance_timeout = protocols, session, rebalance
         member.joining = token
 
-    def fail_syncs(self, group: Group, error: ErrorCode) -> None:
-        """Send everyone who waits for an assignment away."""
+    def fail_syncs(self, group: Group, error: ErrorCode, now: int) -> None:
+        """Send everyone who waits for an assignment away; from then on they are expected to show themselves again."""
         for member in group.members.values():
             member.assignment = b""
+            if member.syncing is not None:
+                self.renew_session(group, member, now)
             self._answer_sync(member, SyncResult(error))
 
     def assign(self, group: Group, assignments: dict[str, bytes], now: int) -> ErrorCode:
@@ -169,7 +171,7 @@ class Rebalances:
             self._writer.write_group(group, parts, now)
         except KafkaError as refusal:
             error = ErrorCode(refusal.code)
-            self.fail_syncs(group, error)
+            self.fail_syncs(group, error, now)
             self.begin(group, now)
             return error
         for member_id, member in group.members.items():
