@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import struct
 import time
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,6 +89,26 @@ def test_a_reader_that_does_not_read_is_not_served_and_gets_everything_later(
         assert served < 8
         sizes = {len(slow.receive(each).responses[0].partitions[0].records) for each in sent}
         assert sizes == {8 * len(batch(b"x" * 900_000))}
+
+
+def test_small_and_large_answers_to_a_slow_reader_keep_their_order(
+    kafka_broker_factory: Callable[..., RunningBroker], tmp_path: object
+) -> None:
+    broker = kafka_broker_factory(tmp_path)
+    broker.create_topic("big")
+    small = encode_request(GREETING, version=3, correlation_id=1, client_id="peer") * 5000
+    large = encode_request(fetch("big"), version=12, correlation_id=2, client_id="peer")
+    with Peer(broker) as peer, Peer(broker) as slow:
+        for _ in range(4):
+            peer.call(produce("big", batch(b"x" * 900_000)), 9)
+        sender = Thread(target=lambda: slow.socket.sendall((small + large) * 4))
+        sender.start()
+        time.sleep(0.2)
+        for _ in range(4):
+            for _ in range(5000):
+                assert slow.read_frame()[4:8] == b"\0\0\0\1"
+            assert slow.read_frame()[4:8] == b"\0\0\0\2"
+        sender.join()
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._unsent = False
-        self._outbox.pump()
         self._proceed()
 
     @property
@@ -109,6 +108,7 @@ class Connection(asyncio.BufferedProtocol):
     def _proceed(self) -> None:
         """Serve what can be served, and read on if there is room."""
         try:
+            self._outbox.flush()
             while not self.is_busy and not self._transport.is_closing():
                 frame = self._inbox.take()
                 if frame is None:
