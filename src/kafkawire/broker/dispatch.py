@@ -15,6 +15,7 @@ from collections.abc import Awaitable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from kafkawire.broker.refusals import error_codes
 from kafkawire.broker.serving import CloseConnectionError, RequestContext, Streamed, error_response, served_apis
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message
@@ -107,6 +108,8 @@ class Dispatcher:
             return []
         message, contents = answer if isinstance(answer, Streamed) else (answer, ())
         assert isinstance(message, Message)
+        for code in error_codes(message):
+            metrics.count_error(code)
         parts: list[Part] = [
             *encode_response_parts(
                 message, api_key=context.api.key, version=context.version, correlation_id=context.correlation_id
@@ -130,10 +133,8 @@ class Dispatcher:
         name = f"{context.api.name} v{context.version}"
         if isinstance(error, CloseConnectionError):
             raise RefusedRequestError(f"{name}: {error}") from error
-        code = code_for(error)
-        if code == ErrorCode.UNKNOWN_SERVER_ERROR:
+        if code_for(error) == ErrorCode.UNKNOWN_SERVER_ERROR:
             _log.error("%s from %s failed", name, context.client_id, exc_info=error)
-        self.metrics.of(context.api.name).count_error(code)
         answer = error_response(call.served, call.request, error, context)
         if answer is None:
             raise RefusedRequestError(f"{name}: {error}") from error

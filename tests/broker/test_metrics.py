@@ -1,0 +1,50 @@
+"""The metrics page: what is counted, and how it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.broker.peer import Peer
+
+from kafkawire.broker.metrics import Metrics
+from kafkawire.broker.metrics_page import gauges
+from kafkawire.broker.refusals import error_codes
+from kafkawire.broker.service import Gauge
+from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest
+
+if TYPE_CHECKING:
+    from kafkawire.testing import RunningBroker
+
+LINE = re.compile(r'(# (HELP|TYPE) .+|[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [-+.e0-9]+)')
+
+
+def test_requests_errors_and_logs_are_on_the_page(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    asked = FetchRequest.FetchPartition(fetch_offset=99)
+    with Peer(kafka_broker) as peer:
+        peer.call(MetadataRequest(topics=[]))
+        peer.call(FetchRequest(topics=[FetchRequest.FetchTopic(topic=kafka_topic, partitions=[asked])]), 11)
+        page = kafka_broker.call(lambda: kafka_broker.broker.metrics.page(gauges(kafka_broker.broker)))
+    lines = page.splitlines()
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    for expected in (
+        'kafkawire_requests_total{api="Metadata"} 1',
+        'kafkawire_errors_total{api="Fetch",error="OFFSET_OUT_OF_RANGE"} 1',
+        'kafkawire_request_seconds_count{api="Fetch"} 1',
+        "kafkawire_connections 1",
+        f'kafkawire_log_end_offset{{topic="{kafka_topic}",partition="0"}} 0',
+    ):
+        assert expected in lines
+
+
+def test_labels_are_escaped() -> None:
+    page = Metrics().page([Gauge("odd", {"name": 'a"b\\c\nd'}, 1)])
+    assert page.endswith('odd{name="a\\"b\\\\c\\nd"} 1\n')
+
+
+def test_error_codes_are_found_at_every_depth() -> None:
+    failed = FetchResponse.PartitionData(error_code=3)
+    response = FetchResponse(
+        error_code=70, responses=[FetchResponse.FetchableTopicResponse(partitions=[failed, failed])]
+    )
+    assert list(error_codes(response)) == [70, 3, 3]
