@@ -1,6 +1,5 @@
 """How commands print."""
 
-import doctest
 import io
 import json
 
@@ -95,7 +94,3 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     assert output.coloured("x", "red", Terminal()) == "x"
-
-
-def test_examples() -> None:
-    assert doctest.testmod(output).failed == 0

@@ -1,14 +1,12 @@
 """Hex in any dress: what is read, and what is refused at which place."""
 
 import contextlib
-import doctest
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkawire.inspect.sources import hex as hex_source
 from kafkawire.inspect.sources.hex import HexError, parse_hex, raw_or_hex
 
 # The text that dumps show beside these bytes holds '#', '|', '<', and words that look like hex.
@@ -260,7 +258,3 @@ class TestRawOrHex:
     def test_other_text_is_refused(self, data: bytes) -> None:
         with pytest.raises(HexError):
             raw_or_hex(data)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(hex_source).failed == 0
