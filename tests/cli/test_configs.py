@@ -1,0 +1,43 @@
+"""`kafkawire configs` on a running broker."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kafkawire.cli.main import main
+
+if TYPE_CHECKING:
+    import pytest
+    from tests.client.conftest import RunningBroker
+
+
+def configs(broker: RunningBroker, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["configs", *arguments, "-b", broker.bootstrap, "--json"]) == 0
+    return {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+
+
+def test_configs_are_set_shown_and_taken_back(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.create_topic("configured")
+    assert configs(broker, capsys, "describe", "topic", "configured") == {}
+    configs(broker, capsys, "set", "topic", "configured", "retention.ms=5", "cleanup.policy=compact")
+    shown = configs(broker, capsys, "describe", "topic", "configured")
+    assert {name: row["value"] for name, row in shown.items()} == {"retention.ms": "5", "cleanup.policy": "compact"}
+    configs(broker, capsys, "unset", "topic", "configured", "retention.ms")
+    assert set(configs(broker, capsys, "describe", "topic", "configured")) == {"cleanup.policy"}
+    assert "segment.bytes" in configs(broker, capsys, "describe", "topic", "configured", "--all")
+
+
+def test_configs_of_a_broker(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "message.max.bytes" in configs(broker, capsys, "describe", "broker", "1", "-a")
+
+
+def test_a_value_that_the_broker_refuses(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.create_topic("refusing")
+    assert main(["configs", "set", "topic", "refusing", "retention.ms=long", "-b", broker.bootstrap]) == 1
+    assert "INVALID_CONFIG" in capsys.readouterr().err
+
+
+def test_what_is_no_change(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["configs", "set", "topic", "t", "retention.ms"]) == 2
+    assert "expected NAME=VALUE" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""`kafkawire consume`: places to begin, formats, JSON, groups, Parquet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from pyarrow import parquet
+
+from kafkawire.cli.main import main
+from kafkawire.cli.record_formats import formatter, unescape
+from kafkawire.client import ConsumerRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import RunningBroker
+
+TIME = 1_700_000_000_000
+
+
+@pytest.fixture(scope="module")
+def topic(broker: RunningBroker) -> str:
+    broker.create_topic("consumed", 2)
+    broker.fill("consumed", 10, size=1)
+    broker.append("consumed", 1, [(None, b"\xff\x00"), (b"key", None)])
+    return "consumed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["-e"], "0 1 2 3 4 5 6 7 8 9"),
+        (["-o", "beginning", "-e"], "0 1 2 3 4 5 6 7 8 9"),
+        (["-o", "7", "-e"], "7 8 9"),
+        (["-o", "-2", "-e"], "8 9"),
+        (["-o", "-99", "-e"], "0 1 2 3 4 5 6 7 8 9"),
+        (["-o", "end", "-e"], ""),
+        (["-o", f"s@{TIME + 4}", "-o", f"e@{TIME + 6}"], "4 5"),
+        (["-o", f"s@{TIME + 99}", "-e"], ""),
+        (["-o", "3", "-c", "2"], "3 4"),
+        (["-o", "beginning", "-c", "0"], ""),
+        (["-o", "-3", "-n", "3"], "7 8 9"),
+    ],
+)
+def test_where_it_begins_and_ends(
+    broker: RunningBroker, topic: str, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, *arguments]) == 0
+    assert capsys.readouterr().out.split() == expected.split()
+
+
+def test_a_format_by_percent_signs(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["-o", "5", "-c", "1", "-f", "%t-%p@%o %k=%s (%K,%S) %T 100%%\\n"]
+    assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, *arguments]) == 0
+    assert capsys.readouterr().out == f"{topic}-0@5 k5=5 (2,1) {TIME + 5} 100%\n"
+
+
+def test_keys_and_delimiters(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, "-o", "8", "-e", "-K", "\\t", "-D", ";"]) == 0
+    assert capsys.readouterr().out == "k8\t8;k9\t9;"
+
+
+def test_json_has_the_keys_of_kcat(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["consume", topic, "-p", "1", "-b", broker.bootstrap, "-e", "-J"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    place = {"topic": topic, "partition": 1, "tstype": "create"}
+    assert first == {**place, "offset": 0, "ts": TIME, "key": None, "payload_base64": "/wA="}
+    assert second == {**place, "offset": 1, "ts": TIME + 1, "key": "key", "payload": None}
+
+
+def test_a_group_goes_on_where_it_stopped(
+    broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["-b", broker.bootstrap, "-G", "cli-group", "-X", "auto.offset.reset=earliest", "-f", "%p%o "]
+    assert main(["consume", topic, *settings, "-c", "5"]) == 0
+    first = capsys.readouterr().out.split()
+    assert main(["consume", topic, *settings, "-c", "7"]) == 0
+    assert sorted(first + capsys.readouterr().out.split()) == sorted([f"0{n}" for n in range(10)] + ["10", "11"])
+
+
+def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    assert main(["consume", topic, "-b", broker.bootstrap, "-o", "beginning", "-o", str(path)]) == 0
+    table = parquet.read_table(path)
+    assert table.num_rows == 12
+    assert table.column_names == [
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestamp_type",
+        "key",
+        "value",
+        "headers",
+    ]
+    assert table.column("value").to_pylist()[:3] == [b"0", b"1", b"2"]
+    assert main(["consume", topic, "-b", broker.bootstrap, "-o", str(path), "-c", "4"]) == 0
+    assert parquet.read_table(path).num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "which topic? kafkawire consume TOPIC"),
+        (["consumed", "-o", "soon"], "-o 'soon': expected beginning, end, stored"),
+        (["consumed", "-o", "a.parquet", "-o", "b.parquet"], "one file to write to"),
+        (["consumed", "-o", "stored", "-e"], "-o stored needs a group"),
+        (["consumed", "-G", "g", "-e"], "do not go with -G"),
+        (["consumed", "-p", "9", "-e"], "consumed has no partition 9; it has 2"),
+        (["consumed", "-f", "%q", "-e"], "%q is not one of %s"),
+    ],
+)
+def test_a_call_that_makes_no_sense(
+    broker: RunningBroker, topic: str, arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["consume", *arguments, "-b", broker.bootstrap]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_topic_that_is_not_there(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["consume", "missing", "-b", broker.bootstrap, "-e"]) == 1
+    assert "UNKNOWN_TOPIC_OR_PARTITION (3): topic 'missing'" in capsys.readouterr().err
+
+
+def test_escapes_and_headers() -> None:
+    assert unescape(r"\x00\\\q") == b"\x00\\\\q"
+    record = ConsumerRecord("t", 0, 1, 2, 0, None, None, (("a", b"1"), ("b", None)))
+    assert formatter("%k|%K|%S|%h")(record) == b"|-1|-1|a=1,b="

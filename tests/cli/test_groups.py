@@ -1,0 +1,84 @@
+"""`kafkawire groups` on a running broker."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkawire.cli.main import main
+from kafkawire.client.blocking import Consumer
+
+if TYPE_CHECKING:
+    from tests.client.conftest import RunningBroker
+
+TIME = 1_700_000_000_000
+
+
+@pytest.fixture
+def run(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> list[dict[str, Any]]:
+        assert main(["groups", *arguments, "-b", broker.bootstrap, "--json"]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def topic(broker: RunningBroker) -> str:
+    broker.create_topic("grouped", 2)
+    broker.fill("grouped", 10)
+    return "grouped"
+
+
+def read(broker: RunningBroker, topic: str, group: str, count: int) -> Consumer:
+    consumer = Consumer(topic, bootstrap_servers=broker.bootstrap, group_id=group, auto_offset_reset="earliest")
+    for _ in range(count):
+        consumer.getone()
+    consumer.commit()
+    return consumer
+
+
+def test_a_living_group_with_its_lag(run: Any, broker: RunningBroker, topic: str) -> None:
+    consumer = read(broker, topic, "living", 4)
+    try:
+        rows = {row["partition"]: row for row in run("describe", "living")}
+        assert (rows[0]["state"], rows[0]["committed"], rows[0]["end"], rows[0]["lag"]) == ("Stable", 4, 10, 6)
+        assert rows[0]["client"] == "kafkawire"
+        listed = {row["group"]: row for row in run("list")}
+        assert listed["living"]["protocol"] == "consumer"
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [("earliest", 0), ("latest", 10), ("7", 7), ("99", 10), ("+3", 7), ("-3", 1), (f"@{TIME + 5}", 5)],
+)
+def test_offsets_are_moved(run: Any, broker: RunningBroker, topic: str, goal: str, expected: int) -> None:
+    group = f"moved{goal}"
+    read(broker, topic, group, 4).close()
+    (row,) = [row for row in run("reset", group, "-t", topic, f"--to={goal}") if row["partition"] == 0]
+    assert (row["before"], row["after"]) == (4, expected)
+    rows = {row["partition"]: row for row in run("describe", group)}
+    assert rows[0]["committed"] == expected
+
+
+def test_a_dry_run_moves_nothing(run: Any, broker: RunningBroker, topic: str) -> None:
+    read(broker, topic, "dry", 4).close()
+    assert run("reset", "dry", "--to", "earliest", "--dry-run")[0]["after"] == 0
+    assert {row["partition"]: row["committed"] for row in run("describe", "dry")}[0] == 4
+
+
+def test_a_group_is_deleted(run: Any, broker: RunningBroker, topic: str) -> None:
+    read(broker, topic, "doomed", 1).close()
+    run("delete", "doomed")
+    assert "doomed" not in {row["group"] for row in run("list")}
+
+
+def test_what_cannot_be_done(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", "reset", "nobody", "--to", "earliest", "-b", broker.bootstrap]) == 2
+    assert "group 'nobody' has no offsets; name topics with -t" in capsys.readouterr().err
+    assert main(["groups", "reset", "nobody", "-t", topic, "--to", "soon", "-b", broker.bootstrap]) == 2
+    assert "--to 'soon': expected earliest" in capsys.readouterr().err

@@ -1,0 +1,60 @@
+"""`kafkawire topics` on a running broker."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkawire.cli.main import main
+
+if TYPE_CHECKING:
+    from tests.client.conftest import RunningBroker
+
+
+@pytest.fixture
+def run(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> list[dict[str, Any]]:
+        assert main([*arguments, "-b", broker.bootstrap, "--json"]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return call
+
+
+def test_a_topic_from_its_making_to_its_end(run: Any, broker: RunningBroker) -> None:
+    run("topics", "create", "cli-topic", "-p", "2", "-c", "retention.ms=1000")
+    listed = {row["topic"]: row for row in run("topics", "list")}
+    assert (listed["cli-topic"]["partitions"], listed["cli-topic"]["replicas"]) == (2, 1)
+    run("topics", "grow", "cli-topic", "-p", "3")
+    broker.fill("cli-topic", 5, partition=2)
+    assert run("topics", "offsets", "cli-topic") == [
+        {"topic": "cli-topic", "partition": number, "earliest": 0, "latest": 5 if number == 2 else 0}
+        for number in range(3)
+    ]
+    described = run("topics", "describe", "cli-topic")
+    assert [row["partition"] for row in described] == [0, 1, 2]
+    assert {(row["leader"], row["replicas"]) for row in described} == {(1, "1")}
+    run("topics", "delete", "cli-topic")
+    assert "cli-topic" not in {row["topic"] for row in run("topics", "list")}
+
+
+def test_a_dry_run_makes_nothing(run: Any) -> None:
+    run("topics", "create", "dry", "--dry-run")
+    assert "dry" not in {row["topic"] for row in run("topics", "list")}
+
+
+def test_a_table_for_people(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.create_topic("for-people", 3)
+    assert main(["topics", "list", "-b", broker.bootstrap]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == ["topic", "partitions", "replicas", "id"]
+    assert any(line.split()[:3] == ["for-people", "3", "1"] for line in lines)
+
+
+def test_what_fails_says_why(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "delete", "never-there", "-b", broker.bootstrap]) == 1
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in capsys.readouterr().err
+    assert main(["topics", "create", "bad/name", "-b", broker.bootstrap]) == 1
+    assert "INVALID_TOPIC_EXCEPTION" in capsys.readouterr().err
+    assert main(["topics"]) == 2
