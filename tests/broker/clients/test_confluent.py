@@ -102,3 +102,30 @@ def test_retriable_errors_and_delays_are_survived(kafka_broker: RunningBroker, k
     producer.produce(kafka_topic, b"v")
     assert producer.flush(10) == 0
     assert [each.value for each in consume(kafka_broker, kafka_topic, 1)] == [b"v"]
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.9.0"])
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "zstd"])
+def test_clients_of_another_age_are_served_in_their_formats(
+    kafka_broker: RunningBroker, kafka_topic: str, version: str, codec: str
+) -> None:
+    old = {
+        "bootstrap.servers": kafka_broker.bootstrap_servers,
+        "api.version.request": False,
+        "broker.version.fallback": version,
+    }
+    producer = confluent_kafka.Producer({**old, "compression.type": codec})
+    sent = [b"%d" % number for number in range(100)]
+    for value in sent:
+        producer.produce(kafka_topic, value, b"key", partition=0)
+    assert producer.flush(10) == 0
+    consumer = confluent_kafka.Consumer({**old, "group.id": "reader"})
+    consumer.assign([confluent_kafka.TopicPartition(kafka_topic, 0, 0)])
+    found: list[bytes] = []
+    while len(found) < len(sent):
+        (message,) = consumer.consume(1, 10)
+        assert message.error() is None, message.error()
+        found.append(message.value())
+    consumer.close()
+    assert found == sent
+    assert {request.version for request in kafka_broker.requests if request.api == "Fetch"} <= {0, 1, 2}

@@ -49,3 +49,24 @@ def test_administration(kafka_broker: RunningBroker) -> None:
     admin.delete_topics(["made"])
     assert admin.list_topics() == []
     admin.close()
+
+
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "zstd"])
+def test_clients_of_another_age_are_served_in_their_formats(
+    kafka_broker: RunningBroker, kafka_topic: str, codec: str
+) -> None:
+    old = {"bootstrap_servers": kafka_broker.bootstrap_servers, "api_version": (0, 10, 1)}
+    producer = kafka.KafkaProducer(**old, compression_type=None if codec == "none" else codec)
+    sent = [b"%d" % number for number in range(100)]
+    for future in [producer.send(kafka_topic, value, b"key", partition=0) for value in sent]:
+        future.get(10)
+    producer.close()
+    consumer = kafka.KafkaConsumer(**old, consumer_timeout_ms=10_000)
+    partition = kafka.TopicPartition(kafka_topic, 0)
+    consumer.assign([partition])
+    consumer.seek_to_beginning(partition)
+    found = [next(consumer).value for _ in sent]
+    consumer.close()
+    assert found == sent
+    assert {request.version for request in kafka_broker.requests if request.api == "Produce"} == {2}
+    assert {request.version for request in kafka_broker.requests if request.api == "Fetch"} == {3}
