@@ -11,7 +11,7 @@ from tests.inspect.captures import Conversation, merge, write_pcap
 from tests.inspect.traffic import cluster_traffic, impaired
 
 from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.plan import part_topics, plan_captures, read_part
+from kafkawire.inspect.plan import capture_topics, part_topics, plan_captures, read_part, stream_part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,23 @@ def test_parts_join_to_the_tables_of_one_reader(tmp_path: Path, parts: int) -> N
     made = [read_part(part, topics) for part in planned]
     for name, table in whole.items():
         joined = pa.concat_tables([each[name] for each in made])
+        assert sorted(map(repr, joined.to_pylist())) == sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 4000, 1 << 20])
+def test_pieces_of_any_size_join_to_the_tables_of_one_reader(tmp_path: Path, piece_bytes: int) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(write_pcap(impaired(cluster_traffic(9, 8, payload=3000), lost=2).packets))
+    whole = read_captures([path], records=True).tables
+    topics = capture_topics([path])
+    made = [
+        piece
+        for part in plan_captures([path], 2)
+        for piece in stream_part(part, topics, records=True, piece_bytes=piece_bytes)
+    ]
+    assert len(made) > 60 or piece_bytes > 1
+    for name, table in whole.items():
+        joined = pa.concat_tables([each[name] for each in made if name in each])
         assert sorted(map(repr, joined.to_pylist())) == sorted(map(repr, table.to_pylist()))
 
 

@@ -123,31 +123,38 @@ def _with_undecoded(exchanges: pa.Table) -> pa.Table:
 
 
 class BodyReader:
-    """Decodes exchanges and collects what their bodies tell."""
+    """Decodes exchanges and collects what their bodies tell; without `partitions`, of exchanges as wholes only."""
 
-    def __init__(self, names: TopicNames, *, records: bool, values: bool) -> None:
+    def __init__(self, names: TopicNames, *, records: bool, values: bool, partitions: bool = True) -> None:
         self._names = names
         self._sessions = FetchSessions()
-        self._wanted, self._values = records or values, values
+        self._divided, self._wanted, self._values = partitions, records or values, values
+        self._summary: dict[str, object] = {}
         self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in _BODY_COLUMNS]))
         self._connections = Rows(pa.schema([CONNECTIONS.field(name) for name in _CONNECTION_COLUMNS]))
         self._partitions, self._batches, self._records = Rows(EXCHANGE_PARTITIONS), Rows(BATCHES), Rows(RECORDS)
 
     def read(self, talk: Conversation) -> None:
         """Decode every exchange of a connection."""
-        summary: dict[str, object] = {"undecoded": 0, "inter_broker": False}
-        for index in range(len(talk)):
+        self.read_run(talk, 0, len(talk))
+
+    def read_run(self, talk: Conversation, first: int, last: int) -> None:
+        """Decode the exchanges from one to before another; runs follow each other from 0 to the connection's end."""
+        if first == 0:
+            self._summary = {"undecoded": 0, "inter_broker": False}
+        for index in range(first, last):
             contents = read_contents(talk, index)
             row = details(contents.request, contents.response)
             row["fault"] = contents.fault
             self._partition_rows(talk, index, contents, row)
             self._exchanges.add(row)
-            self._summarise(summary, contents, row)
-        self._connections.add(summary)
+            self._summarise(self._summary, contents, row)
+        if last == len(talk):
+            self._connections.add(self._summary)
 
     def tables(self, connections: pa.Table, exchanges: pa.Table) -> dict[str, pa.Table]:
-        """The tables that header tables become with what bodies told."""
-        told, known = self._exchanges.table(), self._connections.table()
+        """The tables that header tables become with what bodies told since this was last asked."""
+        told, known = self._exchanges.take(), self._connections.take()
         for name in _BODY_COLUMNS:
             place = exchanges.schema.get_field_index(name)
             exchanges = exchanges.set_column(place, EXCHANGES.field(name), told[name])
@@ -158,15 +165,17 @@ class BodyReader:
         tables = {
             "connections": connections,
             "exchanges": exchanges,
-            "exchange_partitions": self._partitions.table(),
-            "batches": self._batches.table(),
+            "exchange_partitions": self._partitions.take(),
+            "batches": self._batches.take(),
         }
-        return tables | ({"records": self._records.table()} if self._wanted else {})
+        return tables | ({"records": self._records.take()} if self._wanted else {})
 
     def _partition_rows(self, talk: Conversation, index: int, contents: Contents, row: dict[str, object]) -> None:
         if contents.request is None and contents.response is None:
             return
         session = self._session(talk, contents, row)
+        if not self._divided:
+            return
         rows = partition_rows(contents.request, contents.response, session)
         carried = {
             key: self._carried(talk, index, source, key, data)

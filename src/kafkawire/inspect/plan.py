@@ -5,19 +5,20 @@ Rules:
   outlive connections.
 - Connections keep the numbers that a single reader would give them, so the parts join to the same tables.
 - Topic ids are collected from all parts before bodies are read: an id may be named in another part.
+- A part may be read in pieces of bounded size, a large connection in many; pieces join to the tables of the part.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.inspect.capture import learn_topics, read_tables
+from kafkawire.inspect.capture import BodyReader, header_tables, learn_topics, read_conversations, read_tables
 from kafkawire.inspect.exchanges import converse
 from kafkawire.inspect.sources.captures import open_capture
 from kafkawire.inspect.topics import TopicNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect.exchanges import Conversation
     from kafkawire.inspect.sources.captures import Capture
+
+
+_PIECE_BYTES: Final = 8 << 20
+_PIECE_EXCHANGES: Final = 20_000
 
 
 class Part(NamedTuple):
@@ -59,6 +64,14 @@ def part_topics(part: Part) -> dict[UUID, str]:
     return names.names
 
 
+def capture_topics(paths: Iterable[str | Path]) -> dict[UUID, str]:
+    """The topic ids that captures tell."""
+    names = TopicNames()
+    for path in paths:
+        learn_topics(names, read_conversations(open_capture(path)))
+    return names.names
+
+
 def read_part(
     part: Part, topics: Mapping[UUID, str], *, records: bool = False, values: bool = False
 ) -> dict[str, pa.Table]:
@@ -68,9 +81,71 @@ def read_part(
     return read_tables(_conversations(part), names, records=records, values=values)
 
 
+def stream_part(
+    part: Part,
+    topics: Mapping[UUID, str],
+    *,
+    bodies: bool = True,
+    partitions: bool = True,
+    records: bool = False,
+    values: bool = False,
+    piece_bytes: int = _PIECE_BYTES,
+) -> Iterator[dict[str, pa.Table]]:
+    """The tables of a part, a piece at a time; without `bodies` only what headers tell."""
+    names = TopicNames()
+    names.names.update(topics)
+    reader = BodyReader(names, records=records, values=values, partitions=partitions)
+    for talks in _together(_walk(part), piece_bytes):
+        tables = header_tables(talks)
+        if not bodies:
+            yield tables
+        elif len(talks) == 1:
+            yield from _pieces(reader, talks[0], tables, piece_bytes)
+        else:
+            for talk in talks:
+                reader.read(talk)
+            yield tables | reader.tables(tables["connections"], tables["exchanges"])
+
+
+def _pieces(
+    reader: BodyReader, talk: Conversation, tables: dict[str, pa.Table], piece_bytes: int
+) -> Iterator[dict[str, pa.Table]]:
+    """One connection; what is told of it as a whole comes with its last piece."""
+    exchanges = tables["exchanges"]
+    sizes = [[size or 0 for size in exchanges[name].to_pylist()] for name in ("req_bytes", "resp_bytes")]
+    first = size = 0
+    for last, (asked, answered) in enumerate(zip(*sizes, strict=True), 1):
+        size += asked + answered
+        if last < len(talk) and (size >= piece_bytes or last - first >= _PIECE_EXCHANGES):
+            reader.read_run(talk, first, last)
+            yield reader.tables(tables["connections"].slice(0, 0), exchanges.slice(first, last - first))
+            first, size = last, 0
+    reader.read_run(talk, first, len(talk))
+    yield tables | reader.tables(tables["connections"], exchanges.slice(first))
+
+
+def _together(talks: Iterable[Conversation], piece_bytes: int) -> Iterator[list[Conversation]]:
+    """Small connections several at a time, large ones alone."""
+    waiting: list[Conversation] = []
+    size = count = 0
+    for talk in talks:
+        own = sum(int(frames.size.sum()) for frames in (talk.connection.requests, talk.connection.responses))
+        if waiting and (size + own > piece_bytes or count + len(talk) > _PIECE_EXCHANGES):
+            yield waiting
+            waiting, size, count = [], 0, 0
+        waiting.append(talk)
+        size, count = size + own, count + len(talk)
+    if waiting:
+        yield waiting
+
+
+def _walk(part: Part) -> Iterator[Conversation]:
+    for connection in open_capture(part.path).connections(set(part.numbers)):
+        yield converse(connection, file=part.path, first_id=part.first_id)
+
+
 def _conversations(part: Part) -> list[Conversation]:
-    connections = open_capture(part.path).connections(set(part.numbers))
-    return [converse(each, file=part.path, first_id=part.first_id) for each in connections]
+    return list(_walk(part))
 
 
 def _families(capture: Capture) -> list[tuple[int, list[int]]]:

@@ -48,6 +48,12 @@ class Rows:
         self._settle()
         return pa.Table.from_batches(self._runs, self.schema)
 
+    def take(self) -> pa.Table:
+        """All rows so far, which are then forgotten."""
+        taken = self.table()
+        self._runs, self._count = [], 0
+        return taken
+
     def _settle(self) -> None:
         if self._waiting:
             columns: list[pa.Array[Any]] = [
