@@ -1,0 +1,209 @@
+"""Clients over connections that are cut, slow or dead, and a broker that restarts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.proxy import FaultyProxy
+
+from kafkawire.broker.broker import Broker
+from kafkawire.client import Admin, Consumer, NewTopic, Producer, RequestTimeoutError, TopicPartition
+from kafkawire.client.fetch import BulkReader
+from kafkawire.client.options import parse_address
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import RunningBroker
+
+QUICK: dict[str, Any] = {
+    "retry_backoff_ms": 5,
+    "retry_backoff_max_ms": 20,
+    "reconnect_backoff_ms": 5,
+    "reconnect_backoff_max_ms": 20,
+}
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 1)
+
+
+def port_of(broker: RunningBroker) -> int:
+    return parse_address(broker.bootstrap)[1]
+
+
+def stored(broker: RunningBroker, topic: str) -> list[int]:
+    with BulkReader(broker.bootstrap) as reader:
+        return [int(value or 0) for batch in reader.read(topic, 0, 0) for value in batch.column("value").to_pylist()]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cut_connections_neither_lose_nor_double_nor_reorder(broker: RunningBroker, topic: str, seed: int) -> None:
+    dice = random.Random(seed)
+
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            async with Producer(bootstrap_servers=proxy.bootstrap, max_batch_size=400, **QUICK) as producer:
+                futures = []
+                for number in range(1500):
+                    futures.append(await producer.send(topic, b"%d" % number))
+                    if number % 40 == 0:
+                        await asyncio.sleep(0.002)
+                        if proxy.cut_after is None:
+                            proxy.cut_after = dice.randint(1, 6000)
+                proxy.cut_after = None
+                places = await asyncio.wait_for(asyncio.gather(*futures), 30)
+            assert proxy.cuts > 3
+            assert [place.offset for place in places] == list(range(1500))
+
+    asyncio.run(main())
+    assert stored(broker, topic) == list(range(1500))
+
+
+def test_a_consumer_reads_everything_once_over_connections_that_are_cut(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 4000, per_batch=50)
+
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            settings: dict[str, Any] = {
+                "bootstrap_servers": proxy.bootstrap,
+                "auto_offset_reset": "earliest",
+                "max_partition_fetch_bytes": 4000,
+                **QUICK,
+            }
+            async with Consumer(topic, **settings) as consumer:
+                numbers: list[int] = []
+                while len(numbers) < 4000:
+                    if proxy.cut_after is None and len(numbers) < 3500:
+                        proxy.cut_after = 20_000
+                    for records in (await consumer.getmany(timeout_ms=5000)).values():
+                        numbers += [int(record.value) for record in records]
+                assert proxy.cuts > 2
+                assert numbers == list(range(4000))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_slow_connection_is_only_slow(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            proxy.delay = 0.02
+            async with Producer(bootstrap_servers=proxy.bootstrap, **QUICK) as producer:
+                futures = [await producer.send(topic, b"%d" % number) for number in range(100)]
+                assert [place.offset for place in await asyncio.gather(*futures)] == list(range(100))
+
+    asyncio.run(main())
+
+
+def test_answers_that_never_come_end_in_time_and_the_next_ones_count(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            settings: dict[str, Any] = {"request_timeout_ms": 100, "connect_timeout_ms": 100, **QUICK}
+            async with Producer(bootstrap_servers=proxy.bootstrap, delivery_timeout_ms=5000, **settings) as producer:
+                await producer.send_and_wait(topic, b"0")
+                proxy.swallows_answers = True
+                waiting = await producer.send(topic, b"1")
+                await asyncio.sleep(0.3)
+                assert not waiting.done()
+                proxy.swallows_answers = False
+                assert (await asyncio.wait_for(waiting, 5)).offset == 1
+
+    asyncio.run(main())
+    assert stored(broker, topic) == [0, 1]
+
+
+def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: RunningBroker) -> None:
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            settings: dict[str, Any] = {"request_timeout_ms": 50, "connect_timeout_ms": 50, **QUICK}
+            async with Admin(bootstrap_servers=proxy.bootstrap, default_api_timeout_ms=300, **settings) as admin:
+                proxy.swallows_answers = True
+                before = asyncio.get_running_loop().time()
+                with pytest.raises(RequestTimeoutError, match=r"given up after 0\.3 s"):
+                    await admin.describe_topics()
+                assert asyncio.get_running_loop().time() - before < 3
+
+    asyncio.run(main())
+
+
+def test_a_group_member_survives_cuts(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 300)
+
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            settings: dict[str, Any] = {
+                "bootstrap_servers": proxy.bootstrap,
+                "group_id": "survivor",
+                "auto_offset_reset": "earliest",
+                "heartbeat_interval_ms": 20,
+                "max_poll_records": 20,
+                **QUICK,
+            }
+            async with Consumer(topic, **settings) as consumer:
+                seen: set[int] = set()
+                async with asyncio.timeout(30):
+                    while len(seen) < 300:
+                        for records in (await consumer.getmany(timeout_ms=1000)).values():
+                            seen |= {int(record.value) for record in records}
+                        if proxy.cuts < 5:
+                            proxy.cut()
+                            await asyncio.sleep(0.02)
+                    await consumer.commit()
+                    assert await consumer.committed(TopicPartition(topic, 0)) == 300
+
+    asyncio.run(main())
+
+
+def test_bulk_reading_goes_on_after_cuts(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 3000, per_batch=50)
+
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+
+            def read() -> list[int]:
+                numbers: list[int] = []
+                with BulkReader(proxy.bootstrap, retry_backoff_ms=5) as reader:
+                    for batch in reader.read(topic, 0, 0, 3000, fetch_bytes=4000):
+                        numbers += [int(value or 0) for value in batch.column("value").to_pylist()]
+                        if proxy.cut_after is None and proxy.cuts < 4:
+                            proxy.cut_after = 15_000
+                return numbers
+
+            numbers = await asyncio.get_running_loop().run_in_executor(None, read)
+            assert proxy.cuts >= 3
+            assert numbers == list(range(3000))
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    async def main() -> None:
+        broker = Broker(tmp_path / "data")
+        await broker.start()
+        port = parse_address(broker.bootstrap)[1]
+        async with Admin(bootstrap_servers=broker.bootstrap) as admin:
+            await admin.create_topics([NewTopic(name="t", num_partitions=1)])
+        producer = Producer(bootstrap_servers=broker.bootstrap, max_batch_size=200, **QUICK)
+        await producer.start()
+        futures = []
+        for number in range(300):
+            futures.append(await producer.send("t", b"%d" % number))
+            if number % 100 == 50:
+                await asyncio.sleep(0.01)
+                await broker.stop()
+                await asyncio.sleep(0.02)
+                broker = Broker(tmp_path / "data", port=port)
+                await broker.start()
+        places = await asyncio.wait_for(asyncio.gather(*futures), 20)
+        await producer.stop()
+        assert [place.offset for place in places] == list(range(300))
+        settings: dict[str, Any] = {"auto_offset_reset": "earliest", **QUICK}
+        async with Consumer("t", bootstrap_servers=broker.bootstrap, **settings) as consumer:
+            assert [int((await consumer.getone()).value) for _ in range(300)] == list(range(300))
+        await broker.stop()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
