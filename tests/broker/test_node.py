@@ -112,6 +112,43 @@ def test_the_journal_is_never_cut_by_retention(node: Node, clock: ManualClock, o
     assert "orders" in open_node().topics
 
 
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "crashed"])
+def test_a_long_journal_is_written_anew_and_says_the_same(
+    node: Node, open_node: Callable[..., Node], monkeypatch: pytest.MonkeyPatch, clean: bool
+) -> None:
+    monkeypatch.setattr("kafkawire.broker.node.JOURNAL_SLACK", 10)
+    topic = node.topics.get("orders")
+    for number in range(100):
+        node.configure_topic(topic, {"segment.bytes": str(5000 + number), "retention.ms": None})
+    node.configure_broker("", {"log.retention.ms": "123"})
+    given = node.producer_ids.take()
+    before, length = facts(node), len(node.journal)
+    if clean:
+        node.close()
+    again = open_node()
+    assert len(again.journal) < 20 < length
+    for reopened in (again, open_node()):
+        assert facts(reopened) == before
+        assert reopened.config.integer("log.retention.ms") == 123
+        assert reopened.producer_ids.take() > given
+
+
+def test_a_journal_written_anew_and_not_yet_cut_says_the_same(node: Node, open_node: Callable[..., Node]) -> None:
+    node.configure_topic(node.topics.get("orders"), {"segment.bytes": "5000", "retention.ms": "7"})
+    node.configure_topic(node.topics.get("orders"), {"segment.bytes": None})
+    node.delete_topic(node.create_topic("gone", 3))
+    before = facts(node)
+    node.journal.write(node._state())
+    assert facts(open_node()) == before
+
+
+def test_a_change_of_any_size_fits_the_journal(node: Node) -> None:
+    record = node.journal.replay()
+    length = len(node.journal)
+    node.journal.write([next(record)] * 30_000)
+    assert len(node.journal) == length + 30_000
+
+
 def test_retention_lets_old_records_go(node: Node, clock: ManualClock) -> None:
     node.configure_topic(node.topics.get("orders"), {"retention.ms": "1000"})
     node.append("orders", 0, batch(b"old", timestamp=clock.now()))

@@ -7,6 +7,8 @@ Rules:
 - A change is flushed before `write` returns.
 - Each record's value is: frame version 1, record type, record version (varints), then the record.
 - Opening replays all of it; records of kinds this node does not write are passed over.
+- When it has grown far beyond what it says, the whole state is written once more as one change, and what was before it
+  goes. A stop in between leaves both, which replay to the same.
 """
 
 from __future__ import annotations
@@ -56,6 +58,17 @@ class Journal:
     @property
     def end_offset(self) -> int:
         return self._log.end_offset
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return self._log.end_offset - self._log.log_start_offset
+
+    def replace(self, state: Iterable[Message]) -> None:
+        """Let the journal say this, and forget how it came about."""
+        start = self._log.end_offset
+        self._log.roll()
+        self.write(state)
+        self._log.delete_records(start)
 
     def write(self, changes: Iterable[Message]) -> None:
         """Add records as one change, durably."""

@@ -40,7 +40,7 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Iterator, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     from kafkawire.broker.service import Service
     from kafkawire.log.files import Bytes, FileSystem
     from kafkawire.log.partition import AppendResult, Partition
+    from kafkawire.messages import Message
 
 _log = logging.getLogger("kafkawire.broker")
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER)
+JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER, max_message_bytes=2**30)
+JOURNAL_SLACK = 10_000
 
 
 class Endpoint:
@@ -94,6 +96,7 @@ class Node:
         if not self.logs.was_clean:
             self._begin_epoch()
         self._open_topics()
+        self._shorten_journal()
 
     def start(self) -> None:
         for service in self.services:
@@ -246,6 +249,23 @@ class Node:
             for index in range(topic.partitions):
                 self.logs.create(topic.name, index, topic_id=topic.id, config=config)
             self.logs.configure(topic.name, config)
+
+    def _shorten_journal(self) -> None:
+        live = 2 + sum(1 + topic.partitions + len(topic.configs) for topic in self.topics)
+        if len(self.journal) > JOURNAL_SLACK + 4 * live:
+            self.journal.replace(self._state())
+            self.logs.checkpoint()
+
+    def _state(self) -> Iterator[Message]:
+        """Everything the journal says, as if it had happened at once."""
+        yield RegisterBrokerRecord(broker_id=self.id, broker_epoch=self.leader_epoch, fenced=False)
+        yield ProducerIdsRecord(broker_id=self.id, next_producer_id=self.producer_ids.next_block)
+        for name, values in self.config.changed.items():
+            yield from (_config_record(BROKER_RESOURCE, name, *value) for value in values.items())
+        for topic in self.topics:
+            yield TopicRecord(name=topic.name, topic_id=topic.id)
+            yield from (self._partition_record(topic, index) for index in range(topic.partitions))
+            yield from (_config_record(TOPIC_RESOURCE, topic.name, *value) for value in topic.configs.items())
 
     def _apply_settings(self, topic: Topic) -> LogConfig:
         topic.min_insync_replicas = int(self.config.topic_value("min.insync.replicas", topic.configs))

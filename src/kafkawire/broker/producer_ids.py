@@ -31,6 +31,11 @@ class ProducerIds:
         """Start behind the last block that the journal knows."""
         self._next = self._end = next_id
 
+    @property
+    def next_block(self) -> int:
+        """The first id that the journal does not know of."""
+        return self._end
+
     def take(self) -> int:
         """An id that nobody has had."""
         if self._next == self._end:
