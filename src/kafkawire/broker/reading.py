@@ -82,10 +82,11 @@ class Piece:
 def read_all(node: Node, wanted: list[Wanted], reader: Reader) -> list[Piece]:
     """Read what is there of every partition, within the limits."""
     pieces = []
-    left = reader.max_bytes
+    left, is_first = reader.max_bytes, True
     for each in wanted:
-        piece = read_one(node, each, reader, left, is_first=left == reader.max_bytes)
+        piece = read_one(node, each, reader, left, is_first=is_first)
         left = max(0, left - piece.size)
+        is_first = is_first and not piece.size
         pieces.append(piece)
     return pieces
 
@@ -101,6 +102,8 @@ def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first:
         data = FetchResponse.PartitionData(
             partition_index=wanted.index, error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
         )
+        if code == ErrorCode.FENCED_LEADER_EPOCH and reader.version >= 16:
+            data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id=node.id, leader_epoch=node.leader_epoch)
         return Piece(wanted, data)
 
 

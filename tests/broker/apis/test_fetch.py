@@ -99,6 +99,14 @@ def test_the_limit_of_the_whole_answer_holds_over_partitions(node: Node) -> None
     assert (values(first.records), second.records) == ([b"x" * 1000], b"")
 
 
+def test_no_room_at_all_still_gives_one_batch_and_only_one(node: Node) -> None:
+    for index in (0, 1):
+        node.append("orders", index, batch(b"x" * 1000))
+    request = fetch(node, 0, 0, max_bytes=0)
+    request.max_bytes = 0
+    assert [values(each.records) for each in partitions(ask(node, request))] == [[b"x" * 1000], []]
+
+
 def test_before_version_three_the_limit_is_hard(node: Node) -> None:
     node.append("orders", 0, batch(b"x" * 1000))
     assert only(ask(node, fetch(node, 0, max_bytes=100), 2)).records == b""
@@ -111,7 +119,10 @@ def test_epochs_that_are_not_in_charge_are_refused(node: Node) -> None:
         assert only(ask(node, request)).error_code == error
     node.leader_epoch = 1
     request.topics[0].partitions[0].current_leader_epoch = 0
-    assert only(ask(node, request)).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    fenced = ask(node, request)
+    assert only(fenced).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert (only(fenced).current_leader.leader_epoch, [each.node_id for each in fenced.node_endpoints]) == (1, [1])
+    assert ask(node, request, 15).node_endpoints == []
     assert only(ask(node, request, 8)).error_code == 0
 
 

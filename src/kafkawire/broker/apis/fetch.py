@@ -4,7 +4,7 @@ Rules:
 - Answered at once if nothing is waited for, there are MinBytes to read, or any partition has an error; else when there
   are, or after MaxWaitMs, with what is there then. Waiting holds no thread, and wakes on append.
 - v7+: incremental sessions (`sessions`). A refused session is a top-level error without partitions.
-- v13+: topics by id. v16+ tells where the leader is; it is always here.
+- v13+: topics by id. v16+ tells who leads, where the client's leader epoch is too old.
 - Stored bytes are not read (`reading`), but for clients before v4, which get an older format.
 """
 
@@ -65,7 +65,7 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
     )
     pieces = read_all(node, fetching.wanted, reader)
     if request.max_wait_ms <= 0 or not pieces or _is_enough(pieces, request.min_bytes):
-        return _answer(fetching, pieces, reader)
+        return _answer(node, fetching, pieces, reader)
     return _poll(node, request, fetching, reader, node.watchers.changes)
 
 
@@ -85,7 +85,7 @@ async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: R
         seen = node.watchers.changes
         pieces = read_all(node, fetching.wanted, reader)
         if not in_time or _is_enough(pieces, request.min_bytes):
-            return _answer(fetching, pieces, reader)
+            return _answer(node, fetching, pieces, reader)
 
 
 def _is_enough(pieces: list[Piece], min_bytes: int) -> bool:
@@ -97,7 +97,7 @@ def _is_enough(pieces: list[Piece], min_bytes: int) -> bool:
     return size >= min_bytes
 
 
-def _answer(fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed:
+def _answer(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed:
     if reader.version >= 7:
         session_id, sent = fetching.finish([(piece.wanted, piece.told()) for piece in pieces])
     else:
@@ -121,6 +121,12 @@ def _answer(fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed
         topic.partitions.append(piece.data)
         if piece.content is not None:
             contents.append(piece.content)
+        if piece.data.current_leader.leader_id != -1:
+            response.node_endpoints = [
+                FetchResponse.NodeEndpoint(
+                    node_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
+                )
+            ]
     return Streamed(response, contents)
 
 
