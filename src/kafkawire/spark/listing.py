@@ -101,11 +101,17 @@ def _resolve(path: str) -> tuple[fs.FileSystem, str, str]:
     return system, inner + pattern, f"{kind}://"
 
 
-def _listed(path: str) -> Iterator[SegmentFile]:
+def matches(path: str) -> tuple[fs.FileSystem, list[fs.FileInfo], str]:
+    """The files and directories that a path or pattern means, their file system, and what to put before their names."""
     system, inner, prefix = _resolve(path)
     matched = [info for info in _expanded(system, inner) if info.type != fs.FileType.NotFound]
     if not matched:
         raise SourceOptionError(f"{path}: no such file or directory{_pattern_hint(inner)}")
+    return system, matched, prefix
+
+
+def _listed(path: str) -> Iterator[SegmentFile]:
+    system, matched, prefix = matches(path)
     for info in matched:
         if info.type == fs.FileType.Directory:
             for below in system.get_file_info(fs.FileSelector(info.path, recursive=True)):

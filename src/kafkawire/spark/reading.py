@@ -24,7 +24,7 @@ _is_frozen = False
 
 def read_ranges(ranges: Iterable[FileRange], columns: Sequence[str], options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of ranges, in the columns asked for."""
-    _freeze_once()
+    freeze_once()
     if options.is_about_files:
         yield from read_overviews([part.file for part in ranges], options.table, columns, verify=options.verify)
         return
@@ -48,7 +48,7 @@ def _contents(maker: RowMaker, part: FileRange, verify: bool) -> Iterator[pa.Rec
                 yield from maker.rows(part.file, found)
 
 
-def _freeze_once() -> None:
+def freeze_once() -> None:
     """Keep what is loaded out of garbage collection: a worker collects after every task, some 25 ms each time."""
     global _is_frozen
     if not _is_frozen:

@@ -18,15 +18,13 @@ Rules:
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kafkawire.spark.errors import SourceOptionError
+from kafkawire.spark.options import choice, flag, known_options, paths_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,9 +39,6 @@ Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 _MODES: Final = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 _TABLES: Final = ("records", "batches", "segment_files", "index_errors")
 _NAMES: Final = ("table", "mode", "verify", "includeControl", "maxPartitionBytes", "minPartitions")
-# A catalogue table hands its own properties over with the options.
-_OF_SPARK: Final = re.compile(r"path|paths|owner|provider|comment|location|external|is_managed_location|option\..*")
-_UNITS: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 @dataclass(frozen=True)
@@ -65,19 +60,15 @@ class Options:
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Options:
         """The options that Spark hands over, whose keys are in lower case or compare so."""
-        options = {key.lower(): value for key, value in given.items()}
-        known = {name.lower() for name in _NAMES}
-        unknown = sorted(key for key in options if key not in known and not _OF_SPARK.fullmatch(key))
-        if unknown:
-            raise SourceOptionError(f"{FORMAT} has no option {', '.join(unknown)}; it has {', '.join(_NAMES)}")
+        options = known_options(given, _NAMES, FORMAT)
         return cls(
-            paths=_paths(options),
-            table=_choice("table", options.get("table", "records").lower(), _TABLES),
-            mode=cast("Mode", _choice("mode", options.get("mode", "FAILFAST").upper(), _MODES)),
-            verify=_flag("verify", options.get("verify", "true")),
-            include_control=_flag("includeControl", options.get("includecontrol", "false")),
-            max_partition_bytes=_size("maxPartitionBytes", options.get("maxpartitionbytes", "128m")),
-            min_partitions=_size("minPartitions", options.get("minpartitions", str(os.cpu_count() or 1))),
+            paths=paths_of(options, FORMAT, "/var/lib/kafka/orders-0"),
+            table=choice("table", options.get("table", "records").lower(), _TABLES),
+            mode=cast("Mode", choice("mode", options.get("mode", "FAILFAST").upper(), _MODES)),
+            verify=flag("verify", options.get("verify", "true")),
+            include_control=flag("includeControl", options.get("includecontrol", "false")),
+            max_partition_bytes=size("maxPartitionBytes", options.get("maxpartitionbytes", "128m")),
+            min_partitions=size("minPartitions", options.get("minpartitions", str(os.cpu_count() or 1))),
         )
 
 
@@ -136,40 +127,3 @@ class SegmentsReader(DataSourceReader):
 
         assert isinstance(partition, SegmentPartition)
         return read_ranges(partition.ranges, self._columns, self._options)
-
-
-def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    if "paths" in options:
-        try:
-            paths = tuple(json.loads(options["paths"]))
-        except (ValueError, TypeError):
-            paths = ()
-        if not paths or not all(isinstance(path, str) for path in paths):
-            raise SourceOptionError(f"paths is {options['paths']!r}, expected a JSON list of paths")
-        return paths
-    if not options.get("path"):
-        raise SourceOptionError(f'{FORMAT} needs a path, as in .load("/var/lib/kafka/orders-0")')
-    return (options["path"],)
-
-
-def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise SourceOptionError(f"{name} is {value!r}, expected {', '.join(choices)}")
-    return value
-
-
-def _flag(name: str, value: str) -> bool:
-    return _choice(name, value.lower(), ("true", "false")) == "true"
-
-
-def _size(name: str, value: str) -> int:
-    """A number of at least 1, with a unit if need be.
-
-    >>> _size("maxPartitionBytes", "64m")
-    67108864
-    """
-    match = re.fullmatch(r"(\d{1,18})\s*([kmg]?)b?", value.strip().lower())
-    number = int(match[1]) * _UNITS[match[2]] if match else 0
-    if not number:
-        raise SourceOptionError(f"{name} is {value!r}, expected a number from 1 on, such as 67108864 or 64m")
-    return number
