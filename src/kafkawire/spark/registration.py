@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Make `spark.read.format("kafkawire-segments")` known to a session.
+    """Make the formats `kafkawire-segments` and `kafkawire-captures` known to a session.
 
     >>> from kafkawire.spark import register
     >>> register(spark)  # doctest: +SKIP
     """
+    from kafkawire.spark.captures import CapturesDataSource
     from kafkawire.spark.segments import SegmentsDataSource
 
     spark.dataSource.register(SegmentsDataSource)
+    spark.dataSource.register(CapturesDataSource)
