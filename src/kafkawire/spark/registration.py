@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats `kafkawire-segments` and `kafkawire-captures` known to a session.
+    """Make the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` known to a session.
 
     >>> from kafkawire.spark import register
     >>> register(spark)  # doctest: +SKIP
     """
     from kafkawire.spark.captures import CapturesDataSource
     from kafkawire.spark.segments import SegmentsDataSource
+    from kafkawire.spark.topics import TopicsDataSource
 
     spark.dataSource.register(SegmentsDataSource)
     spark.dataSource.register(CapturesDataSource)
+    spark.dataSource.register(TopicsDataSource)

@@ -1,0 +1,145 @@
+"""Rows of topics in the Arrow types that Spark takes: the columns of Spark's own Kafka connector.
+
+Rules:
+- Spark compares types exactly: microseconds, UTC, every column nullable.
+- A schema that the user gives is a projection: any of the columns in any order, in exactly these types. Only what it
+  names is decoded.
+- A record without headers has null headers. A time that no Spark timestamp can hold is null.
+- An Arrow batch has at most 50 000 rows; the reader keeps them under 8 MiB or so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kafkawire.spark.errors import SourceOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+MAX_ROWS: Final = 50_000
+HEADERS: Final = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+COLUMNS: Final[Mapping[str, DataType]] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    "headers": HEADERS,
+}
+_TIME = pa.timestamp("us", tz="UTC")
+_LARGEST_TIME = (2**63 - 1) // 1000
+_HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": _TIME,
+    "timestampType": pa.int32(),
+    "headers": _HEADERS,
+}
+_DECODED: Final = {"timestampType": "timestamp_type"}
+
+
+def topic_schema(*, include_headers: bool) -> StructType:
+    """The columns of a topic.
+
+    >>> topic_schema(include_headers=False).simpleString()[:50]
+    'struct<key:binary,value:binary,topic:string,partit'
+    """
+    names = [name for name in COLUMNS if name != "headers" or include_headers]
+    return StructType([StructField(name, COLUMNS[name]) for name in names])
+
+
+def check_projection(schema: StructType) -> None:
+    """Refuse a schema that asks for what topics have not."""
+    for field in schema.fields:
+        expected = COLUMNS.get(field.name)
+        if expected is None:
+            raise SourceOptionError(f"topics have no column {field.name!r}; they have {', '.join(COLUMNS)}")
+        if field.dataType != expected:
+            raise SourceOptionError(
+                f"column {field.name!r} of topics is {expected.simpleString()},"
+                f" the schema says {field.dataType.simpleString()}"
+            )
+        if not field.nullable:
+            raise SourceOptionError(f"column {field.name!r} of topics may be null, the schema says NOT NULL")
+
+
+class RowShaper:
+    """Decoded records of one partition as rows with the columns asked for."""
+
+    def __init__(self, columns: Sequence[str], topic: str, partition: int) -> None:
+        self.schema = pa.schema([(name, _TYPES[name]) for name in columns])
+        self.decoded = [_DECODED.get(name, name) for name in columns if name not in ("topic", "partition")] or [
+            "offset"
+        ]
+        self._constants: dict[str, pa.Array[Any]] = {}
+        if "topic" in columns:
+            self._constants["topic"] = pa.repeat(pa.scalar(topic, pa.string()), MAX_ROWS)
+        if "partition" in columns:
+            self._constants["partition"] = pa.repeat(pa.scalar(partition, pa.int32()), MAX_ROWS)
+
+    def rows(self, decoded: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        for first in range(0, decoded.num_rows, MAX_ROWS):
+            yield self._shaped(decoded.slice(first, MAX_ROWS))
+
+    def _shaped(self, decoded: pa.RecordBatch) -> pa.RecordBatch:
+        count = decoded.num_rows
+        arrays = [
+            self._constants[field.name].slice(0, count)
+            if field.name in self._constants
+            else _as_spark_has_it(field, decoded.column(_DECODED.get(field.name, field.name)))
+            for field in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _as_spark_has_it(field: pa.Field[Any], column: pa.Array[Any]) -> pa.Array[Any]:
+    if field.name == "headers":
+        return _null_where_empty(column)
+    if field.name == "timestamp":
+        return _as_microseconds(column)
+    return column if column.type == field.type else column.cast(field.type)
+
+
+def _null_where_empty(column: pa.Array[Any]) -> pa.Array[Any]:
+    assert isinstance(column, pa.ListArray)
+    lengths = pc.list_value_length(column)
+    if not pc.max(lengths).as_py():
+        return pa.nulls(len(column), _HEADERS)
+    # A mask needs offsets that start at the array's own beginning, which a slice's need not.
+    whole = column if column.offset == 0 else pa.concat_arrays([column])
+    empty = pc.equal(lengths, pa.scalar(0, pa.int32()))
+    return pa.ListArray.from_arrays(whole.offsets, whole.values, type=_HEADERS, mask=empty)
+
+
+def _as_microseconds(column: pa.Array[Any]) -> pa.Array[Any]:
+    try:
+        return column.cast(_TIME)
+    except pa.ArrowInvalid:
+        milliseconds = column.cast(pa.int64())
+        fits = pc.and_(
+            pc.less_equal(milliseconds, pa.scalar(_LARGEST_TIME, pa.int64())),
+            pc.greater_equal(milliseconds, pa.scalar(-_LARGEST_TIME, pa.int64())),
+        )
+        held: pa.Array[Any] = pc.if_else(fits, column, pa.scalar(None, column.type))
+        return held.cast(_TIME)

@@ -1,0 +1,103 @@
+"""Planning a batch read against a running broker: where it starts and ends, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.filled import TIME, FilledBroker
+
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.spark.topic_batch import plan_batch
+from kafkawire.spark.topic_groups import commit_group
+from kafkawire.spark.topic_options import TopicOptions
+from kafkawire.spark.topic_ranges import OffsetRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[FilledBroker]:
+    with FilledBroker() as broker:
+        broker.create_topic("orders", 2)
+        broker.fill("orders", 100)
+        broker.fill("orders", 10, partition=1)
+        broker.create_topic("my-orders-2")
+        broker.fill("my-orders-2", 3)
+        yield broker
+
+
+def plan(broker: FilledBroker, **options: str) -> list[OffsetRange]:
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers, **options}
+    return plan_batch(TopicOptions.parse(given, is_stream=False))
+
+
+STARTS_AND_ENDS: list[tuple[dict[str, str], int, int]] = [
+    ({"startingOffsets": '{"orders":{"0":90}}'}, 90, 100),
+    ({"startingOffsets": '{"orders":{"0":-2}}', "endingOffsets": '{"orders":{"0":5}}'}, 0, 5),
+    ({"endingOffsets": '{"orders":{"0":-1}}'}, 0, 100),
+    ({"startingTimestamp": str(TIME + 95_000)}, 95, 100),
+    (
+        {"startingOffsetsByTimestamp": f'{{"orders":{{"0":{TIME + 20_500}}}}}', "endingTimestamp": str(TIME + 30_000)},
+        21,
+        30,
+    ),
+    ({"endingOffsetsByTimestamp": f'{{"orders":{{"0":{TIME + 3_000}}}}}'}, 0, 3),
+    ({"startingOffsets": '{"orders":{"0":98}}', "endingTimestamp": str(TIME + 10**9)}, 98, 100),
+    ({"startingTimestamp": str(TIME + 10**9), "startingOffsetsByTimestampStrategy": "latest"}, 100, 100),
+]
+
+
+@pytest.mark.parametrize(("options", "first", "end"), STARTS_AND_ENDS, ids=lambda value: str(value)[:60])
+def test_reading_starts_and_ends_where_the_options_say(
+    broker: FilledBroker, options: dict[str, str], first: int, end: int
+) -> None:
+    found = plan(broker, assign='{"orders":[0]}', **options)
+    assert found == ([OffsetRange("orders", 0, first, end)] if first < end else [])
+
+
+REFUSED: list[tuple[dict[str, str], str]] = [
+    ({"subscribe": "no-such-topic"}, "topic 'no-such-topic'"),
+    ({"assign": '{"orders":[0,7]}'}, "there is no partition orders-7"),
+    (
+        {"subscribe": "orders", "startingOffsets": '{"orders":{"0":1}}'},
+        "must name every partition that is read and no other",
+    ),
+    (
+        {"subscribe": "my-orders-2", "startingTimestamp": str(TIME + 10**9)},
+        "no record at or after that time in my-orders-2-0",
+    ),
+    (
+        {"assign": '{"orders":[1]}', "startingOffsets": '{"orders":{"1":8}}', "endingOffsets": '{"orders":{"1":4}}'},
+        "is offset 8, after endingOffsets, 4",
+    ),
+    (
+        {"assign": '{"orders":[1]}', "startingOffsets": '{"orders":{"1":80}}'},
+        "reading stood at offset 80, the log ends at 10",
+    ),
+    ({"subscribe": "orders", "kafka.auto.offset.reset": "latest"}, "cannot be set"),
+    ({}, "expected exactly one of assign, subscribe, subscribePattern, found none"),
+]
+
+
+@pytest.mark.parametrize(("options", "problem"), REFUSED, ids=lambda value: str(value)[:50])
+def test_what_cannot_be_read_is_refused_in_words(broker: FilledBroker, options: dict[str, str], problem: str) -> None:
+    with pytest.raises(KafkaWireError) as refused:
+        plan(broker, **options)
+    assert problem in str(refused.value)
+
+
+def test_a_lookup_that_fails_for_a_while_is_tried_again(broker: FilledBroker) -> None:
+    broker.fail_next("ListOffsets", "LEADER_NOT_AVAILABLE", times=2)
+    assert plan(broker, subscribe="my-orders-2") == [OffsetRange("my-orders-2", 0, 0, 3)]
+
+
+def test_offsets_of_a_group_are_where_a_read_starts_and_the_earliest_where_it_has_none(broker: FilledBroker) -> None:
+    group = {"subscribe": "orders", "kafka.group.id": "planned", "startingOffsets": "group"}
+    options = TopicOptions.parse(
+        {"kafka.bootstrap.servers": broker.bootstrap_servers, **group, "commitOffsets": "true"}, is_stream=True
+    )
+    commit_group(options, {TopicPartition("orders", 0): 97})
+    assert plan(broker, **group) == [OffsetRange("orders", 0, 97, 100), OffsetRange("orders", 1, 0, 10)]

@@ -1,0 +1,138 @@
+"""Options of reading topics: what is understood, and how the rest is refused."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.spark import SourceOptionError
+from kafkawire.spark.topic_options import TopicOptions, includes_headers
+
+SERVERS = {"kafka.bootstrap.servers": "k1:9092,k2:9092"}
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def parse(*, is_stream: bool = False, **options: str) -> TopicOptions:
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return TopicOptions.parse({"subscribe": "t", **SERVERS, **named}, is_stream=is_stream)
+
+
+def test_a_batch_starts_at_the_earliest_and_a_stream_at_the_latest() -> None:
+    assert (parse().start.word, parse().end.word, parse(is_stream=True).start.word) == ("earliest", "latest", "latest")
+
+
+def test_names_are_understood_in_any_case() -> None:
+    options = TopicOptions.parse(
+        {**SERVERS, "SUBSCRIBE": " b , a ", "startingoffsets": '{"a":{"0":5,"1":-2}}'}, is_stream=False
+    )
+    assert options.topics == ("a", "b")
+    assert options.start.offsets == {TopicPartition("a", 0): 5, TopicPartition("a", 1): -2}
+
+
+def test_a_global_time_goes_before_times_by_partition_and_those_before_offsets() -> None:
+    offsets, times = '{"t":{"0":5}}', '{"t":{"0":77}}'
+    both = parse(startingOffsets=offsets, startingOffsetsByTimestamp=times)
+    assert (both.start.timestamps, both.start.offsets) == ({T0: 77}, None)
+    every = parse(startingOffsets=offsets, startingOffsetsByTimestamp=times, startingTimestamp="99")
+    assert (every.start.timestamp, every.start.timestamps) == (99, None)
+
+
+def test_kafka_options_go_to_the_client() -> None:
+    options = parse(kafka__isolation__level="read_committed", kafka__max__partition__fetch__bytes="5000")
+    assert (options.isolation, options.fetch_bytes) == ("read_committed", 5000)
+    assert dict(options.client)["bootstrap.servers"] == "k1:9092,k2:9092"
+
+
+def test_the_poll_timeout_is_the_clients_patience() -> None:
+    assert dict(parse(kafkaConsumer__pollTimeoutMs="700").client)["default.api.timeout.ms"] == "700"
+
+
+def test_a_jaas_login_is_understood_and_never_shown() -> None:
+    line = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="s3cret";'
+    assert dict(parse(kafka__sasl__jaas__config=line).client)["sasl.password"] == "s3cret"
+    with pytest.raises(SourceOptionError, match=r"expected PlainLoginModule") as refused:
+        parse(kafka__sasl__jaas__config='Krb5LoginModule required keytab="s3cret";')
+    assert "s3cret" not in str(refused.value)
+
+
+def test_what_only_streams_do_is_ignored_in_a_batch_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        parse(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
+    assert "maxOffsetsPerTrigger, maxTriggerDelay: ignored" in caplog.text
+
+
+REFUSED_IN_BOTH = [
+    ({"startingOffset": "earliest"}, "no option 'startingOffset' for reading; did you mean startingOffsets?"),
+    (
+        {"assign": '{"t":[0]}'},
+        "expected exactly one of assign, subscribe, subscribePattern, found assign and subscribe",
+    ),
+    ({"subscribe": " , "}, "expected topics with commas"),
+    ({"startingOffsets": "newest"}, "startingOffsets is 'newest', expected earliest, latest, group or JSON"),
+    ({"startingOffsets": '{"t":{"0":-3}}'}, "t-0 has -3"),
+    ({"startingOffsets": '{"t":[1]}'}, "expected JSON such as"),
+    ({"startingOffsets": '{"t":{"0":true}}'}, "t-0 has True"),
+    ({"startingOffsetsByTimestampStrategy": "guess"}, "expected error or latest"),
+    ({"startingTimestamp": "yesterday"}, "expected a whole number"),
+    ({"startingOffsets": "group"}, "needs the group's name, kafka.group.id"),
+    ({"minPartitions": "0"}, "minPartitions is '0', expected a whole number from 1 on"),
+    ({"maxRecordsPerPartition": "-5"}, "from 1 on"),
+    ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "5"}, "is 9, more than maxOffsetsPerTrigger, 5"),
+    ({"maxTriggerDelay": "soon"}, "expected a length of time"),
+    ({"failOnDataLoss": "maybe"}, "expected true or false"),
+    ({"kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset cannot be set: say where to start"),
+    ({"kafka.key.deserializer": "X"}, "cannot be set"),
+    ({"kafka.value.deserializer": "X"}, "cannot be set"),
+    ({"kafka.enable.auto.commit": "true"}, "cannot be set"),
+    ({"kafka.interceptor.classes": "X"}, "cannot be set"),
+    ({"kafka.ssl.truststore.location": "x.jks"}, "no option 'ssl.truststore.location'"),
+    ({"kafka.isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
+    ({"kafka.bootstrap.servers": " "}, "kafka.bootstrap.servers is missing"),
+]
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize(("options", "problem"), REFUSED_IN_BOTH, ids=lambda value: str(value)[:40])
+def test_what_makes_no_sense_is_refused(options: dict[str, str], problem: str, is_stream: bool) -> None:
+    with pytest.raises(SourceOptionError) as refused:
+        TopicOptions.parse({"subscribe": "t", **SERVERS, **options}, is_stream=is_stream)
+    assert problem in str(refused.value)
+
+
+REFUSED_IN_A_BATCH = [
+    ({"startingOffsets": "latest"}, "a batch read cannot start at"),
+    ({"startingOffsets": '{"t":{"0":-1}}'}, "cannot start there"),
+    ({"endingOffsets": "earliest"}, "a batch read cannot end at"),
+    ({"endingOffsets": '{"t":{"0":-2}}'}, "cannot end there"),
+    ({"commitOffsets": "true", "kafka.group.id": "g"}, "a batch read commits nothing"),
+]
+
+
+@pytest.mark.parametrize(("options", "problem"), REFUSED_IN_A_BATCH, ids=lambda value: str(value)[:40])
+def test_what_a_batch_cannot_do_is_refused(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(SourceOptionError, match=problem):
+        TopicOptions.parse({"subscribe": "t", **SERVERS, **options}, is_stream=False)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
+def test_a_stream_has_no_end(name: str) -> None:
+    with pytest.raises(SourceOptionError, match=f"{name}: a stream has no end"):
+        parse(is_stream=True, **{name: "latest"})
+
+
+def test_patterns_and_assignments_are_checked() -> None:
+    pattern = {**SERVERS, "subscribePattern": "orders-[0-9"}
+    with pytest.raises(SourceOptionError, match="not a regular expression of Python"):
+        TopicOptions.parse(pattern, is_stream=False)
+    with pytest.raises(SourceOptionError, match="assign is"):
+        TopicOptions.parse({**SERVERS, "assign": '{"t":["zero"]}'}, is_stream=False)
+    assert TopicOptions.parse({**SERVERS, "assign": '{"t":[1,0]}'}, is_stream=False).assigned == (T0, T1)
+
+
+def test_headers_come_when_asked_for() -> None:
+    assert includes_headers({"includeHeaders": "TRUE"})
+    assert not includes_headers({})
+    with pytest.raises(SourceOptionError, match="includeHeaders"):
+        includes_headers({"includeHeaders": "yes"})
