@@ -1,0 +1,92 @@
+"""The broker as a library."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kafkawire.broker
+from kafkawire.broker import Broker
+from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def connects(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), 5):
+            return True
+    except OSError:
+        return False
+
+
+def test_it_listens_while_it_runs() -> None:
+    async def scenario() -> tuple[str, bool]:
+        async with Broker(port=0) as broker:
+            return broker.bootstrap, await asyncio.to_thread(connects, broker.bootstrap)
+
+    address, connected = asyncio.run(scenario())
+    assert connected
+    assert not connects(address)
+
+
+def test_what_was_made_is_there_the_next_time(tmp_path: Path) -> None:
+    async def scenario() -> list[list[str]]:
+        found = []
+        for _ in range(2):
+            async with Broker(tmp_path, port=0) as broker:
+                found.append([topic.name for topic in broker.node.topics])
+                if not found[-1]:
+                    broker.node.create_topic("orders", 1)
+        return found
+
+    assert asyncio.run(scenario()) == [[], ["orders"]]
+
+
+def test_two_brokers_do_not_share_a_directory(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Broker(tmp_path, port=0):
+            child = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "kafkawire", "serve", "--port", "0", "--data", str(tmp_path)),
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            _, errors = await child.communicate()
+            assert child.returncode == 1
+            assert b"locked" in errors
+
+    asyncio.run(scenario())
+
+
+def test_a_port_that_is_taken_leaves_the_directory_free(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Broker(port=0) as first:
+            with pytest.raises(OSError, match="in use"):
+                await Broker(tmp_path, port=first.port).start()
+        async with Broker(tmp_path, port=0):
+            pass
+
+    asyncio.run(scenario())
+
+
+def test_bad_settings_are_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfigError):
+        Broker(tmp_path / "data", config={"num.partitions": "many"})
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_directory_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KafkaStorageError, match="opening the log directory"):
+        asyncio.run(Broker(tmp_path / "file", port=0).start())
+
+
+def test_other_names_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="Brokre"):
+        getattr(kafkawire.broker, "Brokre")  # noqa: B009 - a typo, on purpose
