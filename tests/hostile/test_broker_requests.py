@@ -66,9 +66,9 @@ def test_any_request_is_answered_or_refused(
                 return
             if call.is_waiting:
                 await asyncio.wait_for(dispatcher.wait(call), 0.01)
-            dispatcher.finish(call)
         except (KafkaWireError, TimeoutError):
             return
+        dispatcher.finish(call)
 
     with caplog.at_level(logging.ERROR, "kafkawire"):
         for frame in frames(key, version):

@@ -3,6 +3,7 @@
 Rules:
 - Logs are flushed when flush.ms asks for it, cut by retention, compacted; checkpoints follow.
 - Syncs run in a thread, through the same flusher as acknowledgements; the rest is short and runs on the loop.
+- Logs are compacted one by one, and requests are served between them.
 - A fault of one log is logged, and the others go on.
 """
 
@@ -66,14 +67,20 @@ class Maintenance:
 
     def compact(self) -> None:
         """Compact the logs that ask for it and have enough new records."""
-        if not self._node.config.boolean("log.cleaner.enable"):
+        if self._node.config.boolean("log.cleaner.enable"):
+            self._compact_next([key for key, log in self._logs() if log.config.compacts])
+
+    def _compact_next(self, left: list[tuple[str, int]]) -> None:
+        """Compact one log, and the rest after requests had their turn."""
+        if not left:
             return
-        for (topic, index), log in self._logs():
-            if log.config.compacts:
-                try:
-                    log.compact()
-                except KafkaWireError as error:
-                    _log.error("compaction of %s-%s failed: %s", topic, index, error)
+        log = self._node.logs.partitions.get(left.pop())
+        try:
+            if log is not None:
+                log.compact()
+        except KafkaWireError as error:
+            _log.error("compaction failed: %s", error)
+        self._timers["next log"] = self._node.clock.call_later(1, lambda: self._compact_next(left))
 
     def _logs(self) -> list[tuple[tuple[str, int], Partition]]:
         return [(key, log) for key, log in self._node.logs.partitions.items() if key[0] in self._node.topics]
