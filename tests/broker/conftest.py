@@ -11,9 +11,6 @@ from kafkawire.broker.clock import ManualClock
 from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.node import Node
 from kafkawire.log.memory import MemoryFiles
-from kafkawire.testing.plugin import kafka_broker as kafka_broker
-from kafkawire.testing.plugin import kafka_broker_factory as kafka_broker_factory
-from kafkawire.testing.plugin import kafka_topic as kafka_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +14,6 @@ from kafkawire.messages import MetadataRequest, ProduceRequest
 from kafkawire.messages.errors import ErrorCode, ErrorLookupError
 from kafkawire.messages.registry import UnknownMessageError
 from kafkawire.testing import RunningBroker
-from kafkawire.testing.plugin import kafka_broker as kafka_broker
-from kafkawire.testing.plugin import kafka_broker_factory as kafka_broker_factory
-from kafkawire.testing.plugin import kafka_topic as kafka_topic
 from kafkawire.testing.running import NotRunningError
 
 if TYPE_CHECKING:
@@ -25,6 +24,12 @@ def test_a_topic_is_named_after_its_test(kafka_broker: RunningBroker, kafka_topi
     assert kafka_topic == "test_a_topic_is_named_after_its_test"
     with Peer(kafka_broker) as peer:
         assert [topic.name for topic in peer.call(MetadataRequest(topics=None)).topics] == [kafka_topic]
+
+
+def test_loading_the_plugin_loads_no_broker() -> None:
+    code = "import sys, kafkawire.testing.plugin; print([name for name in sys.modules if 'kafkawire.broker' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_requests_are_written_down(kafka_broker: RunningBroker) -> None:

@@ -24,16 +24,12 @@ def error_codes(message: Message) -> Iterator[int]:
     [25]
     """
     for path in _paths(message.__shape__):
-        yield from _codes(message, path, 0)
-
-
-def _codes(value: Any, path: tuple[str, ...], depth: int) -> Iterator[int]:
-    if depth == len(path):
-        if value.error_code:
-            yield value.error_code
-        return
-    for element in getattr(value, path[depth]) or ():
-        yield from _codes(element, path, depth + 1)
+        holders: list[Any] = [message]
+        for name in path:
+            holders = [element for holder in holders for element in getattr(holder, name) or ()]
+        for holder in holders:
+            if holder.error_code:
+                yield holder.error_code
 
 
 @cache

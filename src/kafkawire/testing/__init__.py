@@ -8,7 +8,21 @@ With the package installed, pytest has the fixtures `kafka_broker` and `kafka_to
 True
 """
 
-from kafkawire.testing.faults import RecordedRequest
-from kafkawire.testing.running import RunningBroker
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafkawire.testing.faults import RecordedRequest
+    from kafkawire.testing.running import RunningBroker
 
 __all__ = ["RecordedRequest", "RunningBroker"]
+_PLACES = {"RecordedRequest": "kafkawire.testing.faults", "RunningBroker": "kafkawire.testing.running"}
+
+
+def __getattr__(name: str) -> Any:
+    # pytest imports the plugin in every run; only tests that want a broker pay for one.
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

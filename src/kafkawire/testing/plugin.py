@@ -4,6 +4,7 @@ Rules:
 - `kafka_broker` is fresh for every test, in memory, and starts in milliseconds.
 - `kafka_topic` is a topic of its own in it, named after the test.
 - `kafka_broker_factory` makes brokers with settings or data directories, and stops them with the test.
+- Nothing of the broker is imported before a test asks for one.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkawire.broker.topics import LONGEST_NAME
-from kafkawire.testing.running import RunningBroker
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from kafkawire.testing.running import RunningBroker
+
+LONGEST_NAME = 249
 
 
 @pytest.fixture
 def kafka_broker_factory() -> Iterator[Callable[..., RunningBroker]]:
     """Make brokers: `kafka_broker_factory(data_dir=..., config={...})`."""
+    from kafkawire.testing.running import RunningBroker
+
     with ExitStack() as stack:
 
         def make(*args: Any, **kwargs: Any) -> RunningBroker:
