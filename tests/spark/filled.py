@@ -64,7 +64,7 @@ class FilledBroker(RunningBroker):
         assert not response.responses[0].error_code
 
     def add_partitions(self, topic: str, count: int) -> None:
-        wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=count)
+        wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=count, assignments=None)
         response = self._ask(CreatePartitionsRequest(topics=[wanted], timeout_ms=5000), CreatePartitionsResponse)
         assert not response.results[0].error_code
 

@@ -42,7 +42,7 @@ class TopicLookup:
         self._cached: tuple[float, list[TopicPartition]] | None = None
 
     def partitions(self, known: Iterable[str] = ()) -> list[TopicPartition]:
-        """The partitions to read; a topic that is `known` from before and gone now is data lost."""
+        """The partitions to read; a topic that is not there is an error, unless it is `known` from before."""
         options = self._options
         if self._cached is not None and time.monotonic() - self._cached[0] < options.cache_seconds:
             return self._cached[1]
@@ -110,10 +110,9 @@ class TopicLookup:
         for topic in topics:
             try:
                 there = self._reader.partitions(topic)
-            except UnknownTopicOrPartitionError as error:
+            except UnknownTopicOrPartitionError:
                 if topic not in known:
                     raise
-                report_loss(f"topic {topic!r} is gone: {error}", fail=options.fail_on_data_loss)
                 continue
             found += [TopicPartition(topic, number) for number in there]
         if options.strategy != "assign":

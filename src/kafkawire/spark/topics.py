@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +58,14 @@ class TopicsDataSource(DataSource):
 
         check_projection(schema)
         return TopicsReader(TopicOptions.parse(self.options, is_stream=False), tuple(schema.names))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        from kafkawire.spark.topic_options import TopicOptions
+        from kafkawire.spark.topic_rows import check_projection
+        from kafkawire.spark.topic_stream import TopicsStreamReader
+
+        check_projection(schema)
+        return TopicsStreamReader(TopicOptions.parse(self.options, is_stream=True), tuple(schema.names))
 
 
 class TopicsReader(DataSourceReader):

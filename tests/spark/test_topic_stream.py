@@ -1,0 +1,230 @@
+"""The offsets of a stream from trigger to trigger, without Spark: the reader asked as Spark asks it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+from tests.spark.filled import FilledBroker
+
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.spark.topic_groups import commit_group, read_group
+from kafkawire.spark.topic_loss import DataLossError
+from kafkawire.spark.topic_options import TopicOptions
+from kafkawire.spark.topic_ranges import OffsetRange
+from kafkawire.spark.topic_stream import START, TopicsStreamReader
+from kafkawire.spark.topics import TopicPartitionRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALL = ReadAllAvailable()
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def broker() -> Iterator[FilledBroker]:
+    with FilledBroker() as broker:
+        broker.create_topic("t")
+        broker.fill("t", 10)
+        yield broker
+
+
+def options(broker: FilledBroker, **more: str) -> TopicOptions:
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": "t", "startingOffsets": "earliest"}
+    return TopicOptions.parse(given | {name.replace("__", "."): text for name, text in more.items()}, is_stream=True)
+
+
+def stream(broker: FilledBroker, **more: str) -> TopicsStreamReader:
+    return TopicsStreamReader(options(broker, **more), ("offset",))
+
+
+def ranges(reader: TopicsStreamReader, start: Any, end: Any) -> list[OffsetRange]:
+    """What tasks get for a batch, its offsets having been through Spark's log."""
+    planned = reader.partitions(json.loads(json.dumps(start)), json.loads(json.dumps(end)))
+    return [each.range for each in planned if isinstance(each, TopicPartitionRange) and each.range]
+
+
+def plain(offset: dict[str, Any]) -> dict[str, Any]:
+    return {topic: each for topic, each in offset.items() if topic != START}
+
+
+def test_the_first_batch_carries_its_start_and_later_ones_do_not(broker: FilledBroker) -> None:
+    reader = stream(broker, startingOffsets='{"t":{"0":4}}')
+    first = reader.latestOffset(reader.initialOffset(), ALL)
+    assert first == {"t": {"0": 10}, START: {"t": {"0": 4}}}
+    assert reader.latestOffset(first, ALL) == first
+    broker.fill("t", 5, first=10)
+    assert reader.latestOffset(first, ALL) == {"t": {"0": 15}}
+    assert ranges(reader, first, {"t": {"0": 15}}) == [OffsetRange("t", 0, 10, 15)]
+
+
+def test_a_restart_before_the_first_batch_is_done_reads_what_that_batch_said(broker: FilledBroker) -> None:
+    before = stream(broker, startingOffsets="latest")
+    initial = before.initialOffset()
+    broker.fill("t", 5, first=10)
+    logged = before.latestOffset(initial, ALL)
+    broker.fill("t", 100, first=15)
+    again = stream(broker, startingOffsets="latest")
+    assert plain(again.initialOffset()) == {"t": {"0": 115}}
+    assert ranges(again, again.initialOffset(), logged) == [OffsetRange("t", 0, 10, 15)]
+
+
+def test_a_first_batch_without_records_leaves_the_start_to_the_next(broker: FilledBroker) -> None:
+    reader = stream(broker, startingOffsets="latest")
+    initial = reader.initialOffset()
+    assert reader.latestOffset(initial, ALL) == initial
+    assert ranges(reader, initial, initial) == []
+    broker.fill("t", 1, first=10)
+    assert reader.latestOffset(initial, ALL) == {"t": {"0": 11}, START: {"t": {"0": 10}}}
+
+
+def test_the_initial_offset_is_looked_up_once(broker: FilledBroker) -> None:
+    reader = stream(broker, startingOffsets="latest")
+    initial = reader.initialOffset()
+    broker.fill("t", 5, first=10)
+    assert reader.initialOffset() == initial
+
+
+def test_offsets_are_the_same_text_whatever_order_topics_come_in(broker: FilledBroker) -> None:
+    broker.create_topic("a", 11)
+    for first, second in (("t", "a"), ("a", "t")):
+        reader = stream(broker, subscribe=f"{first},{second}")
+        text = json.dumps(plain(reader.initialOffset()))
+        numbers = ", ".join(f'"{number}": 0' for number in range(11))
+        assert text == f'{{"a": {{{numbers}}}, "t": {{"0": 0}}}}'
+
+
+def test_a_checkpoint_of_sparks_own_connector_is_gone_on_from(broker: FilledBroker) -> None:
+    reader = stream(broker)
+    assert reader.latestOffset({"t": {"0": 7}}, ALL) == {"t": {"0": 10}}
+    assert ranges(reader, {"t": {"0": 7}}, {"t": {"0": 10}}) == [OffsetRange("t", 0, 7, 10)]
+
+
+def test_a_trigger_reads_at_most_what_is_allowed_shared_among_partitions(broker: FilledBroker) -> None:
+    broker.create_topic("big")
+    broker.fill("big", 90)
+    reader = stream(broker, subscribe="t,big", maxOffsetsPerTrigger="20")
+    assert reader.getDefaultReadLimit() == ReadMaxRows(20)
+    end = reader.latestOffset(reader.initialOffset(), ReadMaxRows(20))
+    assert plain(end) == {"big": {"0": 18}, "t": {"0": 2}}
+    assert reader.reportLatestOffset() == {"big": {"0": 90}, "t": {"0": 10}}
+    assert plain(reader.latestOffset(end, ALL)) == {"big": {"0": 90}, "t": {"0": 10}}
+
+
+def test_a_trigger_waits_for_enough_to_read_but_not_for_ever(
+    broker: FilledBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("kafkawire.spark.topic_stream.time.monotonic", lambda: now)
+    reader = stream(broker, minOffsetsPerTrigger="5", maxTriggerDelay="60s")
+    limit = reader.getDefaultReadLimit()
+    assert limit == ReadMinRows(5)
+    first = reader.latestOffset(reader.initialOffset(), limit)
+    broker.fill("t", 4, first=10)
+    now += 59
+    assert reader.latestOffset(first, limit) == first
+    now += 1
+    second = reader.latestOffset(first, limit)
+    assert second == {"t": {"0": 14}}
+    broker.fill("t", 5, first=14)
+    assert reader.latestOffset(second, limit) == {"t": {"0": 19}}
+
+
+def test_available_now_ends_with_what_was_there_and_does_not_wait(broker: FilledBroker) -> None:
+    reader = stream(broker, minOffsetsPerTrigger="7", maxOffsetsPerTrigger="8")
+    reader.prepareForTriggerAvailableNow()
+    initial = reader.initialOffset()
+    broker.fill("t", 50, first=10)
+    broker.add_partitions("t", 2)
+    limit = reader.getDefaultReadLimit()
+    first = reader.latestOffset(initial, limit)
+    second = reader.latestOffset(first, limit)
+    assert (plain(first), second) == ({"t": {"0": 8}}, {"t": {"0": 10}})
+    assert reader.latestOffset(second, limit) == second
+
+
+def test_new_partitions_are_read_from_their_beginning(broker: FilledBroker) -> None:
+    reader = stream(broker, startingOffsets="latest")
+    initial = reader.initialOffset()
+    broker.add_partitions("t", 2)
+    broker.fill("t", 3, partition=1)
+    end = reader.latestOffset(initial, ALL)
+    assert plain(end) == {"t": {"0": 10, "1": 3}}
+    assert ranges(reader, initial, end) == [OffsetRange("t", 1, 0, 3)]
+
+
+def test_a_new_partition_that_lost_its_beginning_is_data_lost(broker: FilledBroker) -> None:
+    broker.add_partitions("t", 2)
+    broker.fill("t", 8, partition=1)
+    broker.delete_records("t", 1, before=3)
+    start, end = {"t": {"0": 10}}, {"t": {"0": 10, "1": 8}}
+    with pytest.raises(DataLossError, match="t-1 is new and begins at offset 3, not at 0"):
+        ranges(stream(broker), start, end)
+    assert ranges(stream(broker, failOnDataLoss="false"), start, end) == [OffsetRange("t", 1, 3, 8)]
+
+
+def test_deleted_records_fail_or_are_skipped(broker: FilledBroker) -> None:
+    broker.delete_records("t", 0, before=6)
+    start, end = {"t": {"0": 2}}, {"t": {"0": 10}}
+    with pytest.raises(DataLossError, match="t-0: offset 2 is before the log's first, 6"):
+        ranges(stream(broker), start, end)
+    assert ranges(stream(broker, failOnDataLoss="false"), start, end) == [OffsetRange("t", 0, 6, 10)]
+
+
+def test_a_topic_that_was_made_anew_is_data_lost(broker: FilledBroker) -> None:
+    broker.delete_topic("t")
+    broker.create_topic("t")
+    broker.fill("t", 4)
+    start = {"t": {"0": 10}}
+    strict, lenient = stream(broker), stream(broker, failOnDataLoss="false")
+    end = lenient.latestOffset(start, ALL)
+    assert end == {"t": {"0": 4}}
+    with pytest.raises(DataLossError, match="reading stood at offset 10, the log ends at 4"):
+        ranges(strict, start, end)
+    assert ranges(lenient, start, end) == []
+    broker.fill("t", 2)
+    assert ranges(lenient, end, lenient.latestOffset(end, ALL)) == [OffsetRange("t", 0, 4, 6)]
+
+
+def test_a_topic_that_is_gone_fails_or_is_left_out(broker: FilledBroker) -> None:
+    broker.create_topic("other")
+    broker.fill("other", 2)
+    start = {"other": {"0": 0}, "t": {"0": 7}}
+    lenient = stream(broker, subscribe="t,other", failOnDataLoss="false")
+    broker.delete_topic("t")
+    with pytest.raises(DataLossError, match=r"gone: t-0 \(read up to offset 7\)"):
+        stream(broker, subscribe="t,other").latestOffset(start, ALL)
+    end = lenient.latestOffset(start, ALL)
+    assert end == {"other": {"0": 2}}
+    assert ranges(lenient, start, end) == [OffsetRange("other", 0, 0, 2)]
+    assert lenient.latestOffset(end, ALL) == end
+
+
+def test_what_is_done_is_committed_to_the_group_the_last_batch_too(broker: FilledBroker) -> None:
+    group = {"kafka__group__id": "g", "commitOffsets": "true"}
+    reader, asked = stream(broker, **group), options(broker, **group)
+    first = reader.latestOffset(reader.initialOffset(), ALL)
+    assert read_group(asked, [T0]) == {}
+    assert reader.latestOffset(first, ALL) == first
+    assert read_group(asked, [T0]) == {T0: 10}
+    before = broker.count("OffsetCommit")
+    reader.commit(first)
+    assert broker.count("OffsetCommit") == before
+
+
+def test_a_stream_starts_where_its_group_stands(broker: FilledBroker) -> None:
+    group = {"kafka__group__id": "g", "startingOffsets": "group"}
+    assert plain(stream(broker, **group).initialOffset()) == {"t": {"0": 10}}
+    commit_group(options(broker, **group), {T0: 3})
+    assert plain(stream(broker, **group).initialOffset()) == {"t": {"0": 3}}
+
+
+def test_the_partitions_of_a_topic_are_remembered_as_long_as_asked(broker: FilledBroker) -> None:
+    reader = stream(broker, partition__metadata__cache__ttl__ms="60000")
+    start = reader.initialOffset()
+    before = broker.count("Metadata")
+    reader.latestOffset(start, ALL)
+    assert broker.count("Metadata") == before
