@@ -20,7 +20,7 @@ from kafkawire.log.cleaning import Cleaner, Transactions
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lookup import Written, written
 from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
-from kafkawire.records import parse_header, read_batches, to_arrow
+from kafkawire.records import parse_header, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +85,8 @@ def _is_due(log: Partition, cleanable: list[Segment], dirty: list[Segment]) -> b
 
 def _map_keys(log: Partition, dirty: list[Segment]) -> tuple[KeyOffsets, int]:
     """The highest offset of each key in dirty segments, and in how many of them: as many as memory is for."""
+    from kafkawire.records import to_arrow  # brings pyarrow, which a log that is never compacted can do without
+
     latest = KeyOffsets()
     for number, segment in enumerate(dirty):
         for _, piece, scan in walk.sweep(segment.file, 0, segment.size):

@@ -23,9 +23,13 @@ Besides: `crc32c(data, value=0)`, `add_sequence(sequence, count)`, `compress(cod
 `decompress(codec, data, *, magic, limit)`.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, add_sequence, crc32c, parse_header
-from kafkawire.records.build import BatchBuilder, from_arrow, record_size
-from kafkawire.records.columns import BATCH_SCHEMA, RECORD_SCHEMA, batches_to_arrow, to_arrow
+from kafkawire.records.build import BatchBuilder, record_size
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, compress, decompress
 from kafkawire.records.control import ControlType, Marker, read_marker, transaction_marker
 from kafkawire.records.convert import convert
@@ -42,7 +46,25 @@ from kafkawire.records.kernel import Buffer
 from kafkawire.records.reader import Batch, BatchReader, read_batches
 from kafkawire.records.scan import BatchScan, scan_batches
 
+if TYPE_CHECKING:
+    from kafkawire.records.columns import BATCH_SCHEMA, RECORD_SCHEMA, batches_to_arrow, to_arrow
+    from kafkawire.records.rows import from_arrow
+
 Record = kernel.Record
+
+_LAZY: Final = {
+    **dict.fromkeys(("BATCH_SCHEMA", "RECORD_SCHEMA", "batches_to_arrow", "to_arrow"), "kafkawire.records.columns"),
+    "from_arrow": "kafkawire.records.rows",
+}
+"""What needs pyarrow, which costs a process 50 MB and 0.2 s: imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return found
+
 
 __all__ = [
     "BATCH_SCHEMA",

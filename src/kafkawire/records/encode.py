@@ -14,13 +14,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import pyarrow as pa
-
 from kafkawire.records.errors import InvalidRecordError
 from kafkawire.records.form import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import pyarrow as pa
 
     from kafkawire.records.kernel import Buffer
 
@@ -180,6 +180,8 @@ def seal(
 
 def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Rows with their timestamps as milliseconds."""
+    import pyarrow as pa  # whoever has a batch has it loaded
+
     if "timestamp" in batch.schema.names:
         at = batch.schema.get_field_index("timestamp")
         batch = batch.set_column(at, "timestamp", batch.column(at).view(pa.int64()))

@@ -1,0 +1,130 @@
+"""Writing batches from Arrow columns, in one native pass a chunk.
+
+Rules:
+- The columns that records have are written, in the types that the kernel reads; others are left out.
+- Only this module and the reading of columns need pyarrow, so that a broker that never asks for columns goes without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kafkawire.implementation import load
+from kafkawire.records.build import NO_LIMIT, BatchBuilder, header_template
+from kafkawire.records.columns import HEADERS
+from kafkawire.records.compression import Codec, compress
+from kafkawire.records.encode import rows_of
+from kafkawire.records.errors import InvalidRecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kafkawire.records import encode as form
+    from kafkawire.records.kernel import Buffer
+else:
+    form = load("kafkawire.records._encode", "kafkawire.records.encode")
+
+_COLUMNS = {
+    "offset": (pa.int64(),),
+    "timestamp": (pa.timestamp("ms", tz="UTC"), pa.timestamp("ms"), pa.int64()),
+    "key": (pa.binary(),),
+    "value": (pa.binary(),),
+    "headers": (HEADERS,),
+}
+"""The columns that are written; the first type is what others are cast to."""
+
+
+def _canonical(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with the columns that records have in the types that the kernel reads."""
+    schema = batch.schema
+    names = schema.names
+    present = [name for name in names if name in _COLUMNS]
+    if len(present) == len(names) and all(schema.field(name).type in _COLUMNS[name] for name in present):
+        return batch
+    arrays = []
+    for name in present:
+        column = batch.column(name)
+        if column.type not in _COLUMNS[name]:
+            column = column.cast(_COLUMNS[name][0], safe=not pa.types.is_timestamp(column.type))
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, present)
+
+
+def from_arrow(
+    rows: pa.RecordBatch | pa.Table,
+    *,
+    magic: int = 2,
+    compression: Codec | int | str = Codec.NONE,
+    level: int | None = None,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
+    records_per_batch: int | None = None,
+    batch_bytes: int = 1024 * 1024,
+) -> bytes:
+    """Rows with any of the columns offset, timestamp, key, value and headers as batches; other columns are left out.
+
+    Without offsets rows are numbered from `base_offset` on; with them, offsets must rise. A batch ends at
+    `records_per_batch` records or before it would pass `batch_bytes` uncompressed, and where a table's chunk ends.
+
+    >>> from kafkawire.records import to_arrow
+    >>> data = from_arrow(pa.table({"key": [b"a", None], "value": ["one", "two"]}), compression="gzip")
+    >>> to_arrow(data, columns=["offset", "key", "value"]).to_pylist()[1]
+    {'offset': 1, 'key': None, 'value': b'two'}
+    """
+    codec = Codec.of(compression)
+    if base_offset < 0:
+        raise InvalidRecordError(f"base offset {base_offset}, expected 0 or more")
+    most = NO_LIMIT if records_per_batch is None else max(1, records_per_batch)
+    chunks = [_canonical(chunk) for chunk in (rows.to_batches() if isinstance(rows, pa.Table) else [rows])]
+    if magic < 2:
+        return b"".join(_messages_of(chunks, magic, codec, level, base_offset, most, batch_bytes))
+    fields = (is_transactional, False, leader_epoch, producer_id, producer_epoch, base_sequence)
+    template = header_template(codec, None, None, *fields)
+    parts = []
+
+    def pack(data: Buffer) -> Buffer:
+        return compress(codec, data, level=level)
+
+    for chunk in chunks:
+        data, base_offset, base_sequence = form.encode(
+            *(chunk, template, base_offset, base_sequence, most, batch_bytes, pack if codec else None)
+        )
+        parts.append(data)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _messages_of(
+    chunks: Iterable[pa.RecordBatch],
+    magic: int,
+    codec: Codec,
+    level: int | None,
+    base_offset: int,
+    most: int,
+    batch_bytes: int,
+) -> Iterator[bytes]:
+    """Rows as magic 0 or 1 messages, or wrappers of them."""
+    builder: BatchBuilder | None = None
+    for chunk in chunks:
+        for values in rows_of(chunk):
+            offset = values.get("offset", base_offset)
+            stamp = values.get("timestamp")
+            record = (
+                *(values.get("key"), values.get("value"), -1 if stamp is None else stamp),
+                *([(entry["key"], entry["value"]) for entry in values.get("headers") or ()], offset),
+            )
+            if builder is None or builder.count >= most or not builder.append(*record):
+                if builder is not None:
+                    yield builder.build()
+                builder = BatchBuilder(
+                    magic=magic, compression=codec, level=level, base_offset=offset, size_limit=batch_bytes
+                )
+                builder.append(*record)
+            base_offset = offset + 1
+    if builder is not None:
+        yield builder.build()
