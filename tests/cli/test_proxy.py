@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -23,8 +24,7 @@ from kafkawire.messages import (
 )
 from kafkawire.wire import decode_response, encode_request, encode_response
 
-if TYPE_CHECKING:
-    from pathlib import Path
+CERTIFICATE = Path(__file__).with_name("localhost.pem")  # signed by itself, for localhost and 127.0.0.1
 
 
 async def ask(
@@ -102,3 +102,50 @@ def test_a_client_reaches_every_broker_through_the_proxy(tmp_path: Path, capsys:
 def test_addresses_that_make_no_sense_are_usage_errors(arguments: list[str]) -> None:
     assert main(["proxy", "--upstream", "localhost:9092", *arguments]) == 2
     assert main(["proxy", "--upstream", "9092", "--listen", "9093"]) == 2
+
+
+async def behind_tls(recording: Recording, trusted: Path | None) -> Message | None:
+    """A heartbeat, in plaintext, through a proxy to a broker that speaks TLS; None where the proxy hangs up."""
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(CERTIFICATE)
+    server = await asyncio.start_server(broker("first", []), "127.0.0.1", 0, ssl=served)  # type: ignore[arg-type]
+    upstream = ("127.0.0.1", server.sockets[0].getsockname()[1])
+    context = ssl.create_default_context(cafile=trusted)
+    proxy = Proxy(("127.0.0.1", 0), upstream, None, context, recording, Printer(quiet=True, as_json=False))
+    await proxy.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    try:
+        return await asyncio.wait_for(ask(reader, writer, HeartbeatRequest(group_id="g"), 12, 4), 10)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+    finally:
+        writer.close()
+        await asyncio.sleep(0.05)
+        await proxy.stop()
+        server.close()
+
+
+def test_tls_to_the_broker_is_plaintext_to_the_client_and_in_the_recording(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with path.open("wb") as file:
+        assert asyncio.run(behind_tls(Recording(file), CERTIFICATE)) == HeartbeatResponse()
+    tables = read_captures([path]).tables
+    assert tables["connections"]["kind"].to_pylist() == ["kafka"]
+    assert tables["exchanges"]["api"].to_pylist() == ["Heartbeat"]
+    assert tables["exchanges"]["state"].to_pylist() == ["matched"]
+
+
+def test_a_broker_that_is_not_trusted_is_told_of_and_not_talked_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.pcapng"
+    with path.open("wb") as file:
+        assert asyncio.run(behind_tls(Recording(file), None)) is None
+    assert "certificate verify failed" in capsys.readouterr().err
+    assert len(read_captures([path]).tables["connections"]) == 0
+
+
+def test_a_missing_file_of_certificates_is_said_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "ca.pem")
+    assert main(["proxy", "--listen", "0", "--upstream", "localhost:9092", "--tls", "--cafile", missing]) == 2
+    assert missing in capsys.readouterr().err

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect.capture import Reading
 
+Request = tuple[str, int, str | None, bytes]
 CLIENTS = [with_aiokafka, with_confluent, with_kafka_python]
 
 
-def requests_in(reading: Reading) -> Counter[tuple[str | None, int | None, str | None, bytes]]:
+def requests_in(reading: Reading) -> Counter[Request]:
     """Every request of a capture: API, version, client id, and its body encoded anew."""
-    found: Counter[tuple[str | None, int | None, str | None, bytes]] = Counter()
+    found: Counter[Request] = Counter()
     rows = iter(reading.tables["exchanges"].to_pylist())
     for talk in reading.conversations:
         for index in range(len(talk)):
@@ -49,7 +50,7 @@ def test_a_recording_holds_what_passed(tmp_path: Path, client: Client) -> None:
     assert [
         each.rule for each in diagnose(reading.tables) if each.level == "error" and each.rule != "closed-pending"
     ] == []
-    received = Counter(
+    received: Counter[Request] = Counter(
         (each.api, each.version, each.client_id, each.message.encode(each.version)) for each in recorded.requests
     )
     sent = requests_in(reading)

@@ -86,16 +86,15 @@ def test_of_an_impaired_capture_we_find_what_tshark_finds_and_more(tshark: Tshar
     path = tmp_path / "x.pcap"
     traffic = impaired(cluster_traffic(60, 25, payload=20_000), lost=6)
     path.write_bytes(write_pcap(traffic.packets))
-    truth = Counter(
-        (
-            *((int(each.client.rpartition(":")[2]), 9092)[:: 1 if each.from_client else -1]),
-            each.size - 4,
-            each.correlation,
-        )
-        for each in traffic.truth
-    )
+    truth: Counter[Seen] = Counter()
+    for frame in traffic.truth:
+        port = int(frame.client.rpartition(":")[2])
+        ends = (port, 9092) if frame.from_client else (9092, port)
+        truth[*ends, frame.size - 4, frame.correlation] += 1
     ours = frames_in(read_captures([path], bodies=False))
-    theirs = Counter(each[1:5] for each in tshark.frames(path, 9092, "-o", "tcp.reassemble_out_of_order:TRUE"))
+    theirs: Counter[Seen] = Counter(
+        each[1:5] for each in tshark.frames(path, 9092, "-o", "tcp.reassemble_out_of_order:TRUE")
+    )
     assert (ours - truth).total() == 0
     assert (ours & truth).total() > (theirs & truth).total()
     assert ((theirs & truth) - ours).total() <= 6

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     listen = _endpoint(args.listen, "127.0.0.1")
     upstream = _endpoint(args.upstream, None)
-    context = ssl.create_default_context(cafile=args.cafile) if args.tls else None
+    context = _tls(args.cafile) if args.tls else None
     with contextlib.ExitStack() as stack:
         recording = Recording(stack.enter_context(args.record.open("wb"))) if args.record is not None else None
         proxy = Proxy(listen, upstream, args.advertise, context, recording, printer(args))
@@ -215,6 +215,13 @@ class Printer:
 
 def printer(args: argparse.Namespace) -> Printer:
     return Printer(quiet=args.quiet, as_json=args.json)
+
+
+def _tls(cafile: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=cafile)
+    except OSError as refusal:
+        raise UsageError(f"--cafile {cafile}: {refusal}") from refusal
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
