@@ -1,6 +1,7 @@
 """A Kafka broker of one node: topics, records and groups over real sockets, kept in Kafka's own files.
 
 >>> import asyncio
+>>> from kafkawire.broker import Broker
 >>> async def main() -> str:
 ...     async with Broker(port=0) as broker:
 ...         return broker.bootstrap.partition(":")[0]

@@ -2,6 +2,7 @@
 
 With the package installed, pytest has the fixtures `kafka_broker` and `kafka_topic`; without pytest:
 
+>>> from kafkawire.testing import RunningBroker
 >>> with RunningBroker() as broker:
 ...     broker.create_topic("orders", partitions=3)
 ...     broker.bootstrap_servers.startswith("127.0.0.1:")
