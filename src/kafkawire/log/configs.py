@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING
 
 from kafkawire.messages.errors import InvalidConfigurationError
@@ -108,8 +109,9 @@ def _dotted(name: str) -> str:
     return name.replace("_", ".")
 
 
-def _words(text: str) -> set[str]:
-    return {word.strip() for word in text.split(",") if word.strip()}
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in text.split(",") if word.strip())
 
 
 def _text(value: object) -> str:

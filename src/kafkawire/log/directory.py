@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
@@ -25,7 +26,6 @@ from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageErro
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kafkawire.log.checkpoints import TopicPartition
     from kafkawire.log.files import FileSystem
@@ -54,7 +54,7 @@ class LogDirectory:
 
     def __init__(
         self,
-        root: Path,
+        root: Path | str,
         *,
         files: FileSystem | None = None,
         clock: Callable[[], int] = wall_clock,
@@ -62,7 +62,7 @@ class LogDirectory:
         topic_configs: Mapping[str, LogConfig] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        self.root = root
+        self.root = root = Path(root)
         self.clock = clock
         self.config = config or LogConfig()
         self.partitions: dict[TopicPartition, Partition] = {}
