@@ -13,7 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +73,19 @@ class TopicsDataSource(DataSource):
 
         check_projection(schema)
         return TopicsStreamReader(TopicOptions.parse(self.options, is_stream=True), tuple(schema.names))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from kafkawire.spark.errors import SourceOptionError
+        from kafkawire.spark.topic_writer import TopicsWriter, WriteOptions
+
+        if overwrite:
+            raise SourceOptionError("mode overwrite: a topic cannot be overwritten; use mode append")
+        return TopicsWriter(WriteOptions.parse(self.options, schema))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+        from kafkawire.spark.topic_writer import TopicsStreamWriter, WriteOptions
+
+        return TopicsStreamWriter(WriteOptions.parse(self.options, schema))
 
 
 class TopicsReader(DataSourceReader):

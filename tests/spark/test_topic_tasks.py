@@ -1,0 +1,64 @@
+"""What a task does beside reading: connections it keeps, offsets that vanish under it."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.filled import FilledBroker
+
+from kafkawire.spark import topic_tasks
+from kafkawire.spark.topic_loss import DataLossError
+from kafkawire.spark.topic_options import TopicOptions
+from kafkawire.spark.topic_ranges import OffsetRange
+from kafkawire.spark.topic_tasks import freeze_once, pooled_reader, read_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def broker() -> Iterator[FilledBroker]:
+    with FilledBroker() as broker:
+        broker.create_topic("t")
+        broker.fill("t", 10)
+        yield broker
+
+
+def options(broker: FilledBroker, **more: str) -> TopicOptions:
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": "t", **more}
+    return TopicOptions.parse(given, is_stream=False)
+
+
+def offsets(wanted: OffsetRange, asked: TopicOptions) -> list[int]:
+    return [row["offset"] for batch in read_range(wanted, ("offset",), asked) for row in batch.to_pylist()]
+
+
+def test_offsets_that_vanish_before_the_task_runs_fail_it_or_are_skipped(broker: FilledBroker) -> None:
+    broker.delete_records("t", 0, before=6)
+    with pytest.raises(DataLossError, match="t-0 at offset 2"):
+        offsets(OffsetRange("t", 0, 2, 10), options(broker))
+    lenient = options(broker, failOnDataLoss="false")
+    assert offsets(OffsetRange("t", 0, 2, 10), lenient) == [6, 7, 8, 9]
+    assert offsets(OffsetRange("t", 0, 2, 5), lenient) == []
+
+
+def test_readers_are_kept_by_their_options(broker: FilledBroker) -> None:
+    one, other = options(broker), options(broker, **{"kafka.client.id": "other"})
+    assert pooled_reader(one.client) is pooled_reader(options(broker).client)
+    assert pooled_reader(one.client) is not pooled_reader(other.client)
+
+
+def test_what_is_loaded_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
+    monkeypatch.setattr(gc, "freeze", lambda: calls.append(None))
+    monkeypatch.setattr(topic_tasks, "_is_frozen", False)
+    freeze_once()
+    freeze_once()
+    assert len(calls) == 1
+
+
+def test_rows_have_only_the_columns_asked_for_in_their_order(broker: FilledBroker) -> None:
+    [batch] = read_range(OffsetRange("t", 0, 3, 5), ("topic", "offset", "partition"), options(broker))
+    assert batch.to_pylist() == [{"topic": "t", "offset": n, "partition": 0} for n in (3, 4)]
