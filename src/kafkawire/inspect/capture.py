@@ -3,6 +3,7 @@
 Rules:
 - Topic names are learned from the whole run first, so that an id which is named late is named everywhere.
 - Connections are read one after the other, in order of appearance; fetch sessions are followed across them.
+- Files that were rotated are one capture: a connection that goes on in another file is read as one.
 - `bodies=False` stops at what headers tell, which is many times faster.
 """
 
@@ -21,7 +22,8 @@ from kafkawire.inspect.exchanges import Conversation, connections_table, convers
 from kafkawire.inspect.partitions import partition_rows, records_by_partition
 from kafkawire.inspect.rows import Rows
 from kafkawire.inspect.sessions import FetchSessions, Session
-from kafkawire.inspect.sources.captures import Capture, open_capture
+from kafkawire.inspect.sources.captures import Capture, connection_of, open_capture
+from kafkawire.inspect.sources.rotation import Piece, Place, edges_of, find_continuations, join, take_piece
 from kafkawire.inspect.tables import BATCHES, CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES, RECORDS
 from kafkawire.inspect.topics import TELLING, TopicNames, show_id
 
@@ -55,14 +57,11 @@ def read_captures(
     progress: Callable[[int], None] | None = None,
 ) -> Reading:
     """The tables of capture files; `progress` is told of exchanges as their bodies are read."""
-    conversations: list[Conversation] = []
-    faults: list[str] = []
-    packets = 0
-    for path in paths:
-        capture = open_capture(path, ports=ports)
-        faults += [f"{path}: {fault}" for fault in capture.faults]
-        packets += len(capture.packets)
-        conversations += read_conversations(capture, first_id=len(conversations))
+    captures = [open_capture(path, ports=ports) for path in paths]
+    faults = [f"{capture.path}: {fault}" for capture in captures for fault in capture.faults]
+    packets = sum(len(capture.packets) for capture in captures)
+    conversations = _all_conversations(captures)
+    del captures
     names = topics or TopicNames()
     if bodies:
         learn_topics(names, conversations)
@@ -97,6 +96,27 @@ def read_tables(
         if progress is not None:
             progress(len(talk))
     return tables | reader.tables(tables["connections"], tables["exchanges"])
+
+
+def _all_conversations(captures: Sequence[Capture]) -> list[Conversation]:
+    """The connections of captures that were opened together."""
+    if len(captures) == 1:
+        return read_conversations(captures[0])
+    chains = find_continuations([edges_of(each) for each in captures])
+    later = {place for places in chains.values() for place in places}
+    found: list[Conversation] = []
+    first_id = 0
+    for file, capture in enumerate(captures):
+        for number, flow in enumerate(capture.flows):
+            here = Place(file, number)
+            if here in later:
+                continue
+            piece = Piece(capture.data, capture.packets, flow)
+            if here in chains:
+                piece = join([take_piece(captures[place.file], place.number) for place in (here, *chains[here])])
+            found.append(converse(connection_of(*piece, number), file=capture.path, first_id=first_id))
+        first_id += len(capture.flows)
+    return found
 
 
 def read_conversations(capture: Capture, *, first_id: int = 0) -> list[Conversation]:

@@ -12,48 +12,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.inspect.capture import BodyReader, header_tables, learn_topics, read_conversations, read_tables
+from kafkawire.inspect.capture import BodyReader, header_tables, learn_topics, read_tables
 from kafkawire.inspect.exchanges import converse
-from kafkawire.inspect.sources.captures import open_capture
+from kafkawire.inspect.sources.captures import connection_of, open_capture
+from kafkawire.inspect.sources.rotation import Edge, Piece, Place, edges_of, find_continuations, join, take_piece
 from kafkawire.inspect.topics import TopicNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from uuid import UUID
 
     import pyarrow as pa
 
     from kafkawire.inspect.exchanges import Conversation
-    from kafkawire.inspect.sources.captures import Capture
-
 
 _PIECE_BYTES: Final = 8 << 20
 _PIECE_EXCHANGES: Final = 20_000
 
 
+class Later(NamedTuple):
+    """A later file in which connections of a part go on: pairs of their numbers in the part's file and in this one."""
+
+    path: str
+    pairs: tuple[tuple[int, int], ...]
+
+
 class Part(NamedTuple):
-    """The connections of one capture file that one worker reads."""
+    """The connections of one capture file that one worker reads, and the files in which some of them go on."""
 
     path: str
     first_id: int
     numbers: tuple[int, ...]
     bytes: int
+    later: tuple[Later, ...] = ()
 
 
 def plan_captures(paths: Iterable[str | Path], parts: int) -> list[Part]:
     """Divide captures into about so many parts of like size; a file is at least one part."""
-    files = []
+    names = [str(path) for path in paths]
+    files = [_weigh(name, alone=len(names) == 1) for name in names]
+    chains = find_continuations([file.edges for file in files])
+    later = {place for places in chains.values() for place in places}
+    for start, places in chains.items():
+        files[start.file].sizes[start.number] += sum(files[place.file].sizes[place.number] for place in places)
+    total = sum(size for file in files for size in file.sizes) or 1
+    planned: list[Part] = []
     first_id = 0
-    for path in paths:
-        capture = open_capture(path)
-        files.append((str(path), first_id, _families(capture)))
-        first_id += len(capture.flows)
-    total = sum(size for _, _, families in files for size, _ in families) or 1
-    planned = []
-    for name, first, families in files:
+    for number, (name, file) in enumerate(zip(names, files, strict=True)):
+        families = _families(file, [each for each in range(len(file.sizes)) if Place(number, each) not in later])
         share = sum(size for size, _ in families)
-        planned += _pack(name, first, families, max(round(parts * share / total), 1))
+        packed = _pack(name, first_id, families, max(round(parts * share / total), 1))
+        planned += [part._replace(later=_later(part, number, names, chains)) for part in packed]
+        first_id += len(file.sizes)
     return planned
 
 
@@ -66,10 +77,7 @@ def part_topics(part: Part) -> dict[UUID, str]:
 
 def capture_topics(paths: Iterable[str | Path]) -> dict[UUID, str]:
     """The topic ids that captures tell."""
-    names = TopicNames()
-    for path in paths:
-        learn_topics(names, read_conversations(open_capture(path)))
-    return names.names
+    return {topic: name for part in plan_captures(paths, 1) for topic, name in part_topics(part).items()}
 
 
 def read_part(
@@ -140,23 +148,57 @@ def _together(talks: Iterable[Conversation], piece_bytes: int) -> Iterator[list[
 
 
 def _walk(part: Part) -> Iterator[Conversation]:
-    for connection in open_capture(part.path).connections(set(part.numbers)):
-        yield converse(connection, file=part.path, first_id=part.first_id)
+    capture = open_capture(part.path)
+    more: dict[int, list[Piece]] = {}
+    for path, pairs in part.later:
+        other = open_capture(path)
+        for number, there in pairs:
+            more.setdefault(number, []).append(take_piece(other, there))
+    for number in part.numbers:
+        piece = Piece(capture.data, capture.packets, capture.flows[number])
+        if number in more:
+            piece = join([take_piece(capture, number), *more[number]])
+        yield converse(connection_of(*piece, number), file=part.path, first_id=part.first_id)
 
 
 def _conversations(part: Part) -> list[Conversation]:
     return list(_walk(part))
 
 
-def _families(capture: Capture) -> list[tuple[int, list[int]]]:
+class _Weighed(NamedTuple):
+    """Of each connection of a file: the bytes of its packets, its hosts, and how it begins and ends."""
+
+    sizes: list[int]
+    hosts: list[tuple[int, ...]]
+    edges: list[Edge]
+
+
+def _weigh(path: str, *, alone: bool) -> _Weighed:
+    capture = open_capture(path)
+    kept = capture.packets.kept
+    return _Weighed(
+        sizes=[int(kept[flow.rows].sum()) + 64 * len(flow.rows) for flow in capture.flows],
+        hosts=[tuple(sorted((flow.first >> 16, flow.second >> 16))) for flow in capture.flows],
+        edges=[] if alone else edges_of(capture),
+    )
+
+
+def _families(file: _Weighed, numbers: Iterable[int]) -> list[tuple[int, list[int]]]:
     """Connections that stay together, with the bytes of their packets; the largest first."""
-    together: dict[tuple[int, int], tuple[int, list[int]]] = {}
-    for number, flow in enumerate(capture.flows):
-        hosts = tuple(sorted((flow.first >> 16, flow.second >> 16)))
-        size, numbers = together.get((hosts[0], hosts[1]), (0, []))
-        carried = int(capture.packets.kept[flow.rows].sum()) + 64 * len(flow.rows)
-        together[hosts[0], hosts[1]] = (size + carried, [*numbers, number])
+    together: dict[tuple[int, ...], tuple[int, list[int]]] = {}
+    for number in numbers:
+        size, others = together.get(file.hosts[number], (0, []))
+        together[file.hosts[number]] = (size + file.sizes[number], [*others, number])
     return sorted(together.values(), reverse=True)
+
+
+def _later(part: Part, file: int, names: Sequence[str], chains: Mapping[Place, Sequence[Place]]) -> tuple[Later, ...]:
+    """The files in which connections of a part go on."""
+    pairs: dict[int, list[tuple[int, int]]] = {}
+    for number in part.numbers:
+        for place in chains.get(Place(file, number), ()):
+            pairs.setdefault(place.file, []).append((number, place.number))
+    return tuple(Later(names[each], tuple(found)) for each, found in pairs.items())
 
 
 def _pack(path: str, first_id: int, families: list[tuple[int, list[int]]], count: int) -> list[Part]:

@@ -67,7 +67,7 @@ class Capture:
         """The connections, in the order in which they appear; only some, if numbers say which."""
         for number, flow in enumerate(self.flows):
             if numbers is None or number in numbers:
-                yield _connection(self, number, flow)
+                yield connection_of(self.data, self.packets, flow, number)
 
 
 def is_capture(data: Bytes) -> bool:
@@ -98,12 +98,13 @@ def index_capture(data: Bytes) -> PacketIndex:
     raise CaptureError(f"not a capture: it starts with {data[:4].tobytes().hex()}, expected pcap or pcapng")
 
 
-def _connection(capture: Capture, number: int, flow: Flow) -> Connection:
-    packets, rows = capture.packets, flow.rows
+def connection_of(data: Bytes, packets: Packets, flow: Flow, number: int) -> Connection:
+    """The packets of a connection, reassembled and cut into frames."""
+    rows = flow.rows
     from_first = packets.source[rows] == flow.first
     streams = {
-        flow.first: reassemble(capture.data, packets, rows[from_first]),
-        flow.second: reassemble(capture.data, packets, rows[~from_first]),
+        flow.first: reassemble(data, packets, rows[from_first]),
+        flow.second: reassemble(data, packets, rows[~from_first]),
     }
     client, requests = _client(flow, streams)
     broker = flow.second if client == flow.first else flow.first

@@ -44,9 +44,14 @@ def map_file(path: str | Path, *, limit: int = UNPACKED_LIMIT) -> Bytes:
         return _map(path, file)
 
 
+def map_open_file(file: IO[bytes]) -> Bytes:
+    """The bytes of an open file that is not empty."""
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
 def _map(path: str | Path, file: IO[bytes]) -> Bytes:
     try:
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        return map_open_file(file)
     except ValueError:
         raise CaptureError(f"{path}: the file is empty") from None
 

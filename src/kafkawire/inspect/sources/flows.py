@@ -68,11 +68,12 @@ def _epochs(packets: Packets, rows: NDArray[np.int64]) -> Iterator[Flow]:
             last = this
     bounds = [0, *(start for start in starts if start), len(rows)]
     for begin, end in itertools.pairwise(bounds):
-        part = rows[begin:end]
-        yield _flow(packets, part, flags[begin:end])
+        yield flow_of(packets, rows[begin:end])
 
 
-def _flow(packets: Packets, rows: NDArray[np.int64], flags: NDArray[np.uint8]) -> Flow:
+def flow_of(packets: Packets, rows: NDArray[np.int64]) -> Flow:
+    """The connection that packets of two endpoints are."""
+    flags = packets.flags[rows]
     source, target = int(packets.source[rows[0]]), int(packets.target[rows[0]])
     opener = None
     handshake = np.flatnonzero(flags & SYN)

@@ -48,7 +48,7 @@ _FRAGMENT: Final = 44
 _MOST_TAGS: Final = 4
 _MOST_EXTENSIONS: Final = 8
 _BLOCK: Final = 1 << 15
-_PACKET_COLUMNS: Final = (
+PACKET_COLUMNS: Final = (
     "number",
     "time",
     "source",
@@ -106,7 +106,7 @@ def read_packets(data: Bytes, index: PacketIndex) -> Packets:
     """The TCP headers of the packets of a capture."""
     addresses: dict[bytes, int] = {}
     parts = [_read_block(data, block, addresses) for block in _blocks(index)]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PACKET_COLUMNS}
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PACKET_COLUMNS}
     columns["number"] = np.concatenate([part.number + number * _BLOCK for number, part in enumerate(parts)])
     return Packets(
         **columns,
