@@ -14,6 +14,7 @@ from kafkawire.messages import ApiVersionsResponse, Message, MetadataResponse, a
 from kafkawire.wire import FrameReader, decode_request, encode_response
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
 
     Handlers = Mapping[str, Callable[[Any, int], Any]]
@@ -37,11 +38,12 @@ class FakeBroker:
         self.clients: set[str | None] = set()
         self.accepted = 0
         self.delay = 0.0
+        self.tls: ssl.SSLContext | None = None
         self.correlation_shift = 0
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -97,6 +97,20 @@ def test_new_records_arrive_while_one_waits(broker: RunningBroker, topic: str) -
     consume(broker, work, topic)
 
 
+def test_a_topic_that_appears_later_is_read(broker: RunningBroker) -> None:
+    async def work(consumer: Consumer) -> None:
+        waiting = asyncio.create_task(consumer.getone())
+        await asyncio.sleep(0.05)
+
+        def appear() -> None:
+            broker.fill(broker.create_topic("appearing"), 1)
+
+        await asyncio.get_running_loop().run_in_executor(None, appear)
+        assert (await asyncio.wait_for(waiting, 5)).topic == "appearing"
+
+    consume(broker, work, "appearing", retry_backoff_max_ms=30)
+
+
 def test_seeking_throws_away_what_was_fetched(broker: RunningBroker, topic: str) -> None:
     broker.fill(topic, 500, partition=0)
 

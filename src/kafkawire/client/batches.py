@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkawire.records import BatchBuilder, add_sequence, crc32c
 
@@ -53,6 +53,7 @@ class SendBatch:
     """A batch, and who waits for each of its records."""
 
     __slots__ = (
+        "append",
         "attempts",
         "builder",
         "data",
@@ -71,6 +72,7 @@ class SendBatch:
         self.builder = BatchBuilder(
             compression=options.codec, level=options.compression_level, size_limit=options.max_batch_size
         )
+        self.append = self.builder.append
         self.futures: list[asyncio.Future[RecordMetadata]] = []
         self.timestamps: list[int] = []
         self.opened_at = opened_at
@@ -100,11 +102,14 @@ class SendBatch:
         """Tell everyone who waits where the records are."""
         topic, number = partition
         kind = 1 if append_time >= 0 else 0
-        for index, future in enumerate(self.futures):
+        step = 1 if base_offset >= 0 else 0
+        make: Any = tuple.__new__
+        offset = base_offset
+        for future, stamp in zip(self.futures, self.timestamps, strict=True):
             if not future.done():
-                offset = base_offset + index if base_offset >= 0 else -1
-                time = append_time if kind else self.timestamps[index]
-                future.set_result(RecordMetadata(topic, number, offset, time, kind, log_start))
+                time = append_time if kind else stamp
+                future.set_result(make(RecordMetadata, (topic, number, offset, time, kind, log_start)))
+            offset += step
         self._finish()
 
     def fail(self, error: BaseException) -> None:

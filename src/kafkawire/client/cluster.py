@@ -162,7 +162,11 @@ class Cluster:
                 raise error_for(code, f"topic {name!r}")
             return found
 
-        return await self.retry(f"topic {name!r}", look, seconds)
+        try:
+            return await self.retry(f"topic {name!r}", look, seconds)
+        except KafkaWireError:
+            self.wanted.discard(name)
+            raise
 
     async def leader(self, topic: str, partition: int) -> tuple[Node, PartitionInfo]:
         """The leader of a partition as it is known now, one refresh tried."""
@@ -276,16 +280,23 @@ class Cluster:
 
     async def _refresh_by_age(self) -> None:
         loop = asyncio.get_running_loop()
-        oldest = self.options.metadata_max_age_ms / 1000
         while True:
-            due = self.metadata.updated_at + oldest - loop.time()
+            due = self.metadata.updated_at + self._oldest() - loop.time()
             if due > 0:
-                await asyncio.sleep(due)
+                # a topic may turn out to be missing meanwhile
+                await asyncio.sleep(min(due, self.options.retry_backoff_max_ms / 1000))
                 continue
             try:
                 await self.refresh()
             except KafkaWireError:
                 await asyncio.sleep(self.options.retry_backoff_max_ms / 1000)
+
+    def _oldest(self) -> float:
+        """How old metadata may become: not very, while a topic that is wanted is missing."""
+        age = self.options.metadata_max_age_ms / 1000
+        if self.wanted <= self.metadata.topics.keys():
+            return age
+        return min(age, self.options.retry_backoff_max_ms / 1000)
 
     def _is_connected(self, node_id: int) -> bool:
         return any(node == node_id and _is_open(task) for (node, _), task in self._connections.items())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.metadata import Node
 
-FETCH_BYTES: Final = 4 * 1024 * 1024
+FETCH_BYTES: Final = 2 * 1024 * 1024
 LARGEST_BATCH: Final = 8 * 1024 * 1024
 PREFETCH: Final = 2
 

@@ -13,7 +13,7 @@ from typing import Final
 from kafkawire.wire.frames import DEFAULT_MAX_SIZE, SIZE, check_size
 
 _SCRATCH: Final = 64 * 1024
-_FIRST_ROOM: Final = 4 * 1024 * 1024
+_FIRST_ROOM: Final = 16 * 1024 * 1024
 
 
 class Inbox:

@@ -54,7 +54,11 @@ class Producer:
         self._in_flight = self._most_in_flight()
         self._cluster = Cluster(self.options)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
-        self._sticky: dict[str, int] = {}
+        self._sticky: dict[str, PartitionQueue] = {}
+        self._serializes = self.options.key_serializer is not None or self.options.value_serializer is not None
+        self._partitioner = self.options.partitioner
+        self._most_buffered = self.options.buffer_memory
+        self._check_above = self.options.max_request_size // 2
         self._buffered = 0
         self._room: deque[asyncio.Future[None]] = deque()
         self._flushing = 0
@@ -104,24 +108,30 @@ class Producer:
         """Take a record; the future tells where it ended up, or why it did not."""
         if not self._running:
             raise ClosedError("the producer is not started, or stopped")
-        options = self.options
-        if options.key_serializer is not None:
-            key = options.key_serializer(key)
-        if options.value_serializer is not None:
-            value = options.value_serializer(value)
+        if self._serializes:
+            key, value = self._serialize(key, value)
         info = self._cluster.metadata.topics.get(topic)
         if info is None or not info.partitions:
-            info = await self._cluster.topic(topic, seconds=options.max_block_ms / 1000)
-        if self._buffered >= options.buffer_memory:
+            info = await self._cluster.topic(topic, seconds=self.options.max_block_ms / 1000)
+        if self._buffered >= self._most_buffered:
             await self._wait_for_room()
+        if (0 if key is None else len(key)) + (0 if value is None else len(value)) > self._check_above:
+            self._check_size(topic, key, value, headers or ())
+        sticks = key is None and partition is None and self._partitioner is None
+        queue = self._sticky.get(topic) if sticks else self._queue_for(info, key, partition)
+        batch = None if queue is None else queue.filling
         stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
-        content = (key, value, stamp, headers or ())
-        if (0 if key is None else len(key)) + (0 if value is None else len(value)) > options.max_request_size // 2:
-            self._check_size(topic, content)
-        if partition is None and key is None and options.partitioner is None:
-            future, is_full = self._stick(info, content)
-        else:
-            future, is_full = self._append(self._queue_for(info, key, partition), content)
+        is_full = False
+        if batch is None or not batch.append(key, value, stamp, headers or ()):
+            is_full = batch is not None
+            batch = self._next_batch(info, queue, sticks)
+            batch.append(key, value, stamp, headers or ())
+        size = batch.builder.size
+        self._buffered += size - batch.size
+        batch.size = size
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
+        batch.futures.append(future)
+        batch.timestamps.append(stamp)
         if is_full:
             await asyncio.sleep(0)
         return future
@@ -168,9 +178,8 @@ class Producer:
 
     def _queue_for(self, info: TopicInfo, key: bytes | None, partition: int | None) -> PartitionQueue:
         if partition is None:
-            chosen = self.options.partitioner
-            if chosen is not None:
-                partition = chosen(key, list(info.partitions), self._available(info))
+            if self._partitioner is not None:
+                partition = self._partitioner(key, list(info.partitions), self._available(info))
             else:
                 assert key is not None
                 partition = partition_of_key(bytes(key), len(info.partitions))
@@ -188,51 +197,34 @@ class Producer:
     def _available(self, info: TopicInfo) -> list[int]:
         return [number for number, each in info.partitions.items() if each.leader >= 0] or list(info.partitions)
 
-    def _stick(self, info: TopicInfo, content: Any) -> tuple[asyncio.Future[RecordMetadata], bool]:
-        last = self._sticky.get(info.name)
-        if last is not None:
-            queue = self._queue(info, last)
-            if queue.filling is not None:
-                added = self._add(queue.filling, content)
-                if added is not None:
-                    return added, False
-                queue.close_filling()
-        self._sticky[info.name] = another_partition(self._available(info), last)
-        future, _ = self._append(self._queue(info, self._sticky[info.name]), content)
-        return future, last is not None
-
-    def _append(self, queue: PartitionQueue, content: Any) -> tuple[asyncio.Future[RecordMetadata], bool]:
-        is_full = False
-        if queue.filling is not None:
-            added = self._add(queue.filling, content)
-            if added is not None:
-                return added, False
+    def _next_batch(self, info: TopicInfo, queue: PartitionQueue | None, sticks: bool) -> SendBatch:
+        """A batch to go on with; records without keys go on in another partition."""
+        is_full = queue is not None and queue.filling is not None
+        if queue is not None:
             queue.close_filling()
-            is_full = True
+        if sticks or queue is None:
+            last = None if queue is None else queue.partition.partition
+            queue = self._sticky[info.name] = self._queue(info, another_partition(self._available(info), last))
+            if queue.filling is not None:
+                queue.close_filling()
         batch = queue.filling = SendBatch(self.options, self._loop.time())
         batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._expire, queue, batch)
-        added = self._add(batch, content)
-        assert added is not None
+        if self.options.linger_ms:
+            self._loop.call_later(self.options.linger_ms / 1000, self._wake)
         if is_full or not self.options.linger_ms:
             self._wake()
-        else:
-            self._loop.call_later(self.options.linger_ms / 1000, self._wake)
-        return added, is_full
+        return batch
 
-    def _add(self, batch: SendBatch, content: Any) -> asyncio.Future[RecordMetadata] | None:
-        builder = batch.builder
-        if not builder.append(*content):
-            return None
-        size = builder.size
-        self._buffered += size - batch.size
-        batch.size = size
-        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
-        batch.futures.append(future)
-        batch.timestamps.append(content[2])
-        return future
+    def _serialize(self, key: Any, value: Any) -> tuple[Any, Any]:
+        options = self.options
+        if options.key_serializer is not None:
+            key = options.key_serializer(key)
+        if options.value_serializer is not None:
+            value = options.value_serializer(value)
+        return key, value
 
-    def _check_size(self, topic: str, content: Any) -> None:
-        size = record_size(content[0], content[1], content[3])
+    def _check_size(self, topic: str, key: Any, value: Any, headers: Iterable[tuple[str, bytes | None]]) -> None:
+        size = record_size(key, value, headers)
         if size > self.options.max_request_size:
             raise RecordTooLargeError(
                 f"a record of {size} bytes for {topic}: max_request_size is {self.options.max_request_size}"

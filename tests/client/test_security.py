@@ -1,0 +1,147 @@
+"""TLS and SCRAM, end to end, over asyncio and over blocking sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.client.fake import FakeBroker
+
+from kafkawire.client.connection import Connection
+from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError
+from kafkawire.client.options import ClientOptions
+from kafkawire.client.sockets import SocketConnection
+from kafkawire.messages import SaslAuthenticateResponse, SaslHandshakeResponse
+
+CERTIFICATE = Path(__file__).parent / "tls.pem"  # self-signed for localhost and 127.0.0.1, made for these tests
+
+
+class ScramServer:
+    """The broker's side of SCRAM for the user ada with the password secret."""
+
+    def __init__(self, digest: str, password: bytes = b"secret") -> None:
+        self._digest = digest
+        salted = hashlib.pbkdf2_hmac(digest, password, b"salt", 4096)
+        client_key = hmac.digest(salted, b"Client Key", digest)
+        self._stored = hashlib.new(digest, client_key).digest()
+        self._server_key = hmac.digest(salted, b"Server Key", digest)
+        self._log = ""
+
+    def answer(self, request: Any, version: int) -> SaslAuthenticateResponse:
+        token = bytes(request.auth_bytes).decode()
+        if token.startswith("n,,"):
+            bare = token[3:]
+            nonce = bare.rpartition("r=")[2] + "server"
+            first = f"r={nonce},s={base64.b64encode(b'salt').decode()},i=4096"
+            self._log = f"{bare},{first}"
+            return SaslAuthenticateResponse(auth_bytes=first.encode())
+        without, _, proof = token.rpartition(",p=")
+        signed = f"{self._log},{without}".encode()
+        signature = hmac.digest(self._stored, signed, self._digest)
+        key = bytes(one ^ other for one, other in zip(base64.b64decode(proof), signature, strict=True))
+        if hashlib.new(self._digest, key).digest() != self._stored:
+            return SaslAuthenticateResponse(error_code=58, error_message="wrong proof")
+        final = base64.b64encode(hmac.digest(self._server_key, signed, self._digest)).decode()
+        return SaslAuthenticateResponse(auth_bytes=f"v={final}".encode())
+
+
+def broker_with_scram(mechanism: str, password: bytes = b"secret") -> FakeBroker:
+    server = ScramServer("sha256" if mechanism.endswith("256") else "sha512", password)
+    return FakeBroker(
+        {
+            "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=[mechanism]),
+            "SaslAuthenticate": server.answer,
+        }
+    )
+
+
+async def open_both(broker: FakeBroker, host: str = "127.0.0.1", **options: Any) -> None:
+    """Connect over asyncio and over a blocking socket."""
+    settings = ClientOptions(**options)
+    (await Connection.open(host, broker.port, settings)).close()
+    loop = asyncio.get_running_loop()
+    blocking = await loop.run_in_executor(None, SocketConnection, host, broker.port, settings)
+    blocking.close()
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_lets_in_who_knows_the_password(mechanism: Any) -> None:
+    async def main() -> None:
+        async with broker_with_scram(mechanism) as broker:
+            await open_both(
+                broker,
+                security_protocol="SASL_PLAINTEXT",
+                sasl_mechanism=mechanism,
+                sasl_plain_username="ada",
+                sasl_plain_password="secret",
+            )
+            assert broker.names() == 2 * ["ApiVersions", "SaslHandshake", "SaslAuthenticate", "SaslAuthenticate"]
+
+    asyncio.run(main())
+
+
+def test_scram_keeps_out_who_does_not() -> None:
+    async def main() -> None:
+        async with broker_with_scram("SCRAM-SHA-256", b"another") as broker:
+            with pytest.raises(AuthenticationFailedError, match="SASL SCRAM-SHA-256 as 'ada': wrong proof"):
+                await open_both(
+                    broker,
+                    security_protocol="SASL_PLAINTEXT",
+                    sasl_mechanism="SCRAM-SHA-256",
+                    sasl_plain_username="ada",
+                    sasl_plain_password="secret",
+                )
+
+    asyncio.run(main())
+
+
+def tls_broker() -> FakeBroker:
+    broker = FakeBroker()
+    broker.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    broker.tls.load_cert_chain(CERTIFICATE)
+    return broker
+
+
+def test_tls_with_a_certificate_that_is_trusted() -> None:
+    async def main() -> None:
+        async with tls_broker() as broker:
+            await open_both(broker, security_protocol="SSL", ssl_cafile=str(CERTIFICATE))
+
+    asyncio.run(main())
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused() -> None:
+    async def main() -> None:
+        async with tls_broker() as broker:
+            settings = ClientOptions(security_protocol="SSL")
+            with pytest.raises(AuthenticationFailedError, match="self-signed certificate"):
+                await Connection.open("127.0.0.1", broker.port, settings)
+            loop = asyncio.get_running_loop()
+            with pytest.raises(AuthenticationFailedError, match="self-signed certificate"):
+                await loop.run_in_executor(None, SocketConnection, "127.0.0.1", broker.port, settings)
+
+    asyncio.run(main())
+
+
+def test_plain_text_on_a_tls_port_says_what_may_be_wrong() -> None:
+    async def main() -> None:
+        async with tls_broker() as broker:
+            with pytest.raises(ConnectionLostError, match="does this listener want TLS"):
+                await Connection.open("127.0.0.1", broker.port, ClientOptions())
+
+    asyncio.run(main())
+
+
+def test_credentials_must_be_given() -> None:
+    async def main() -> None:
+        async with broker_with_scram("SCRAM-SHA-256") as broker:
+            with pytest.raises(AuthenticationFailedError, match="needs sasl_plain_username and sasl_plain_password"):
+                await open_both(broker, security_protocol="SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-256")
+
+    asyncio.run(main())
