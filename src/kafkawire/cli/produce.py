@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -55,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     config = client_config(args, compression_type=args.codec, linger_ms=5)
     pending: list[Future[RecordMetadata]] = []
     count = 0
-    with Producer(config) as producer, Progress("sending") as progress:
+    typed = not files and sys.stdin.isatty()
+    with Producer(config) as producer, Progress("sending", stream=io.StringIO() if typed else None) as progress:
         for key, value in _records(args, files):
             pending.append(producer.send(topic, value, key, partition=args.partition, headers=headers))
             count += 1

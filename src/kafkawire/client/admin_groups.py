@@ -69,6 +69,8 @@ class GroupAdmin:
                 node = await self._cluster.coordinator(GROUP, name)
                 request = DescribeGroupsRequest(groups=[name])
                 answer = await self._cluster.request(node, request, DescribeGroupsResponse)
+                if not answer.groups:
+                    raise GroupError(f"group {name!r}: the broker's answer leaves it out")
                 return self._described(answer.groups[0], node)
 
             described.append(await self._cluster.retry(f"group {group!r}", ask))
@@ -82,7 +84,8 @@ class GroupAdmin:
             async def ask(name: str = group) -> None:
                 request = DeleteGroupsRequest(groups_names=[name])
                 answer = await self._at_coordinator(name, request, DeleteGroupsResponse)
-                self._check(name, answer.results[0].error_code)
+                for each in answer.results:
+                    self._check(name, each.error_code)
 
             try:
                 await self._cluster.retry(f"deleting group {group!r}", ask)

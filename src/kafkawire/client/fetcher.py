@@ -16,7 +16,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.decoding import Chunk
-from kafkawire.client.errors import NoOffsetError, is_retriable
+from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
 from kafkawire.client.metadata import NO_ID, TopicPartition
 from kafkawire.client.sessions import NAMED_BY_TOPIC, FetchSession, Wanted
 from kafkawire.exceptions import KafkaWireError
@@ -149,23 +149,17 @@ class Fetcher:
     def _keep(self, state: Position, found: FetchResponse.PartitionData) -> None:
         assert found.records is not None
         scan = scan_batches(found.records, verify=False)
-        end = scan.next_offset
-        try:
-            scan.raise_error()
-            if end is None:
-                raise error_for(
-                    ErrorCode.MESSAGE_TOO_LARGE,
-                    f"{state.partition}: the batch at offset {state.fetch_offset} does not fit "
-                    f"max_partition_fetch_bytes ({self._options.max_partition_fetch_bytes})",
-                )
-        except KafkaWireError as error:
-            if end is None:
-                state.error = error
-                self._arrived()
-                return
-        aborted = [(each.producer_id, each.first_offset) for each in found.aborted_transactions or ()]
-        assert end is not None
-        state.add(Chunk(state.fetch_offset, max(end, state.fetch_offset), memoryview(found.records), aborted))
+        end, at = scan.next_offset, state.fetch_offset
+        if end is None or end <= at:
+            state.error = scan.error or ClientError(
+                f"{state.partition}: the batch at offset {at} does not fit max_partition_fetch_bytes "
+                f"({self._options.max_partition_fetch_bytes}), and the broker does not send it whole"
+                if end is None
+                else f"{state.partition}: the broker keeps sending what lies before offset {at}"
+            )
+        else:
+            aborted = [(each.producer_id, each.first_offset) for each in found.aborted_transactions or ()]
+            state.add(Chunk(at, end, memoryview(found.records)[: scan.end], aborted))
         self._arrived()
 
     def _failed(self, state: Position, code: int) -> None:

@@ -170,9 +170,11 @@ class Reading:
     def _read_answer(self, response: FetchResponse) -> Fetched | None:
         if response.error_code:
             raise error_for(response.error_code, str(self._partition))
-        found = response.responses[0].partitions[0] if response.responses else None
-        if found is None:
+        number = self._partition.partition
+        parts = [each for topic in response.responses for each in topic.partitions if each.partition_index == number]
+        if not parts:
             return None
+        found = parts[0]
         if found.error_code:
             raise error_for(found.error_code, f"{self._partition} at offset {self._position}")
         records = found.records
