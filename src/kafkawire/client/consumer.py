@@ -2,13 +2,15 @@
 
 Rules:
 - A position moves when its records are handed out; what is committed by itself is what was handed out.
-- Partitions take turns: the one that was served goes to the end of the line.
+- Partitions take turns: the one that was served goes to the end of the line. Record by record, a turn is what one fetch
+  brought.
 - An error of a partition is raised when its records are asked for, and again until the application seeks or drops it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkawire.client.cluster import Cluster
@@ -50,6 +52,7 @@ class Consumer:
         self._assignment = self._subscription.assignment
         self._fetcher = Fetcher(self._cluster, self.options, self._assignment, self._subscription.look_up)
         self._news = asyncio.Event()
+        self._current: Position | None = None
         self._running = False
         if topics:
             self._subscription.subscribe(topics, None, None)
@@ -108,10 +111,15 @@ class Consumer:
 
     async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
         """The next record, of these partitions or of any, waited for."""
+        current = self._current
+        if current is not None and current.records and not partitions and not current.is_paused and self._running:
+            self._subscription.last_poll = monotonic()
+            return current.pop()
         while True:
             for state in self._poll(partitions):
                 taken = state.take(1, self.options)
                 if taken:
+                    self._current = None if partitions else state
                     self._served(state)
                     return taken[0]
             await self._wait(None)

@@ -117,6 +117,12 @@ class Position:
             self.position = taken[-1].offset + 1 if self.records else self._end
         return taken
 
+    def pop(self) -> ConsumerRecord:
+        """The next of the records that are decoded."""
+        record = self.records.popleft()
+        self.position = record.offset + 1 if self.records else self._end
+        return record
+
     def take_chunk(self) -> Chunk | None:
         """The next chunk undecoded, without the records that were taken from it already."""
         if self.records:
@@ -154,6 +160,8 @@ class Assignment:
         """Have exactly these; those that stay keep their positions and what is buffered."""
         before = self.partitions
         self.partitions = {each: before.get(each) or Position(each, goal) for each in partitions}
+        for gone in before.keys() - self.partitions.keys():
+            before[gone].look_up(goal)  # whoever still holds it gets nothing more
 
     def rotate(self, partition: TopicPartition) -> None:
         """Let the others go first next time."""

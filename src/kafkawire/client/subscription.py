@@ -13,6 +13,7 @@ import asyncio
 import inspect
 import logging
 import re
+import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkawire.client.cluster import GROUP
@@ -60,7 +61,7 @@ class Subscription:
         self._cluster = cluster
         self._options = options
         self._changed = changed
-        self._last_poll = 0.0
+        self.last_poll = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._committing: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Task[None]] = set()
@@ -138,13 +139,13 @@ class Subscription:
 
     def polled(self) -> None:
         """The application asks for records."""
-        self._last_poll = asyncio.get_running_loop().time()
+        self.last_poll = time.monotonic()
         if self.membership is not None:
             self.membership.polled()
 
     def since_poll(self) -> float:
         """Seconds since the application last asked for records."""
-        return asyncio.get_running_loop().time() - self._last_poll
+        return time.monotonic() - self.last_poll
 
     def wanted_topics(self) -> list[str]:
         """The topics that are wanted now."""
