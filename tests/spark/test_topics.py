@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.datasource import DataSource
 from tests.spark.filled import TIME, FilledBroker
+
+from pyspark_kafkawire import DefaultSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,3 +163,14 @@ def test_sql_reads_a_view_of_a_topic(spark: SparkSession, broker: FilledBroker) 
         f" (`kafka.bootstrap.servers` '{broker.bootstrap_servers}', subscribe 'orders')"
     )
     assert spark.sql("SELECT count(*) AS n FROM topic_view").collect()[0].n == 110
+
+
+def test_spark_finds_the_format_by_itself() -> None:
+    assert issubclass(DefaultSource, DataSource)
+    assert DefaultSource.name() == "kafkawire"
+
+
+def test_looking_for_the_format_imports_nothing_heavy() -> None:
+    script = "import sys, pyspark_kafkawire; print({'kafkawire.client', 'kafkawire.records'} & sys.modules.keys())"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "set()"

@@ -1,0 +1,144 @@
+"""Topics on Spark, local[2], against the embedded broker: reading and writing rates, what a task and a trigger cost.
+
+The Parquet rows are the same records, written by Spark and read by Spark. Broker, JVM and Python workers share the
+processors, as they do when people try this.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from benchmarks.report import Row
+from kafkawire.client.bulk_write import BulkWriter
+from kafkawire.spark import build_session
+from kafkawire.testing import RunningBroker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+ROUNDS: Final = 3
+PARTITIONS: Final = 4
+CHUNK: Final = 50_000
+TRIGGERS: Final = 30
+
+
+def rows() -> Iterator[Row]:
+    root = Path(tempfile.mkdtemp(prefix="kafkawire-bench-"))
+    spark = build_session("local[2]", settings={"spark.driver.memory": "2g"}, log_file=root / "spark.log")
+    try:
+        with RunningBroker(data_dir=root / "broker") as broker:
+            for size, megabytes, floor in ((100, 100, 0.4), (1024, 300, 0.6)):
+                yield from _reading(spark, broker, root, size, megabytes * 1_000_000 // size, floor)
+            yield _task_cost(spark, broker)
+            yield _trigger_cost(spark, broker, root)
+    finally:
+        spark.stop()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _reading(
+    spark: SparkSession, broker: RunningBroker, root: Path, size: int, count: int, floor: float
+) -> Iterator[Row]:
+    topic, path = f"values-{size}", str(root / f"parquet-{size}")
+    _fill(broker, topic, size, count)
+    frame = _topic(spark, broker, subscribe=topic)
+    frame.write.parquet(path)
+    parquet = spark.read.parquet(path)
+    ours, theirs = _best({"ours": lambda: _to_nowhere(frame), "theirs": lambda: _to_nowhere(parquet)})
+    note = f"{count / ours / 1e6:.2f} M rows/s, {count * size / ours / 1e6:.0f} MB/s of values"
+    yield Row(f"topic to noop, {size}-byte values", "x Parquet", theirs / ours, floor, note=note)
+    target = str(root / "copy")
+    ours, theirs = _best(
+        {
+            "ours": lambda: frame.write.mode("overwrite").parquet(target),
+            "theirs": lambda: parquet.write.mode("overwrite").parquet(target),
+        }
+    )
+    yield Row(f"topic to Parquet, {size}-byte values", "x Parquet", theirs / ours, 0.75, note=f"{ours:.2f} s")
+    slim = _topic(spark, broker, "offset bigint", subscribe=topic)
+    [narrow] = _best({"ours": lambda: _to_nowhere(slim)})
+    yield Row(f"topic to noop, only offsets of {size}-byte values", "M rows/s", count / narrow / 1e6)
+    broker.create_topic(f"copy-{size}", PARTITIONS)
+    outgoing = parquet.select("key", "value").write.format("kafkawire").mode("append")
+    outgoing = outgoing.option("kafka.bootstrap.servers", broker.bootstrap_servers).option("topic", f"copy-{size}")
+    [writing] = _best({"ours": outgoing.save})
+    note = f"{count * size / writing / 1e6:.0f} MB/s of values"
+    yield Row(f"Parquet to topic, {size}-byte values, by key", "M rows/s", count / writing / 1e6, note=note)
+    shutil.rmtree(path)
+
+
+def _task_cost(spark: SparkSession, broker: RunningBroker) -> Row:
+    """Tasks that have next to nothing to read."""
+    tasks = 200
+    _fill(broker, "tasks", 100, tasks * 10)
+    frame = _topic(spark, broker, "offset bigint", subscribe="tasks", maxRecordsPerPartition="10")
+    [seconds] = _best({"ours": lambda: _to_nowhere(frame)})
+    return Row("a task with ten records", "ms", 2 * seconds / frame.rdd.getNumPartitions() * 1000, 20, at_most=True)
+
+
+def _trigger_cost(spark: SparkSession, broker: RunningBroker, root: Path) -> Row:
+    """Triggers of a thousand rows each."""
+    _fill(broker, "triggers", 100, TRIGGERS * 1000, partitions=2)
+    frame = (
+        spark.readStream.format("kafkawire")
+        .option("kafka.bootstrap.servers", broker.bootstrap_servers)
+        .options(subscribe="triggers", startingOffsets="earliest", maxOffsetsPerTrigger="1000")
+        .load()
+    )
+    query = (
+        frame.writeStream.format("noop")
+        .option("checkpointLocation", str(root / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(300)
+    progress = [each for each in query.recentProgress if each.numInputRows]
+    times: list[int] = [each.durationMs["triggerExecution"] for each in progress[5:]]
+    note = f"median of {len(times)}; addBatch {median(each.durationMs['addBatch'] for each in progress[5:]):.0f} ms"
+    return Row("a trigger of a thousand rows", "ms", median(times), 150, at_most=True, note=note)
+
+
+def _fill(broker: RunningBroker, topic: str, size: int, count: int, partitions: int = PARTITIONS) -> None:
+    broker.create_topic(topic, partitions)
+    noise = random.Random(1).randbytes(CHUNK * size)
+    columns: dict[str, Any] = {
+        "key": [b"%016d" % number for number in range(CHUNK)],
+        "value": [noise[at : at + size] for at in range(0, CHUNK * size, size)],
+        "partition": pa.array([number % partitions for number in range(CHUNK)], pa.int32()),
+    }
+    chunk = pa.record_batch(columns)
+    with BulkWriter(broker.bootstrap_servers) as writer:
+        for first in range(0, count, CHUNK):
+            writer.write(topic, chunk.slice(0, min(CHUNK, count - first)))
+
+
+def _topic(spark: SparkSession, broker: RunningBroker, schema: str | None = None, **options: str) -> DataFrame:
+    reader = spark.read.format("kafkawire").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+    reader = reader.options(**options)
+    return (reader.schema(schema) if schema else reader).load()
+
+
+def _to_nowhere(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def _best(contenders: dict[str, Callable[[], None]]) -> list[float]:
+    """Seconds of each, the best of rounds in which they take turns; a round before them warms up."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for turn in range(ROUNDS + 1):
+        for name, work in contenders.items():
+            start = perf_counter()
+            work()
+            if turn:
+                best[name] = min(best[name], perf_counter() - start)
+    return list(best.values())
