@@ -104,6 +104,8 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
+        *,
+        _future: Any = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Take a record; the future tells where it ended up, or why it did not."""
         if not self._running:
@@ -129,7 +131,7 @@ class Producer:
         size = batch.builder.size
         self._buffered += size - batch.size
         batch.size = size
-        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop) if _future is None else _future
         batch.futures.append(future)
         batch.timestamps.append(stamp)
         if is_full:
