@@ -1,11 +1,34 @@
-"""What every test shares: the header that names the implementation under test, and the marks."""
+"""What every test shares: the header that names the implementation under test, the marks, and sweeping up after peers."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
 
 from kafkawire import implementation
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def pytest_configure(config: object) -> None:
-    config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")  # type: ignore[attr-defined]  # pytest hands over its Config
+WITH_PEERS = {"clients", "test_peers.py", "test_proxy.py", "test_recordings.py", "test_tshark.py"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
 
 
 def pytest_report_header() -> str:
     return f"kafkawire implementation: {implementation.describe()}"
+
+
+@pytest.fixture(autouse=True)
+def sockets_of_peers_are_swept_up(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Other client libraries leave sockets to the collector, whose warning would fail whichever test runs by then."""
+    yield
+    if WITH_PEERS & set(request.path.parts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
