@@ -1,4 +1,4 @@
-"""What every test shares: the header that names the implementation under test, the marks, and sweeping up after peers."""
+"""What every test shares: the header that names the implementation, the marks, and sweeping up after peers."""
 
 from __future__ import annotations
 
