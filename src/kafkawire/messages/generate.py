@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.messages import generate_errors
 from kafkawire.messages.formatter import format_schema
-from kafkawire.messages.reference import render_reference, render_supported, vector_versions
+from kafkawire.messages.reference import render_reference, render_supported, served_versions, vector_versions
 from kafkawire.messages.registry import SCHEMAS
 from kafkawire.messages.stubs import render_stub
 
@@ -27,7 +27,8 @@ def generated(root: Path) -> Iterator[tuple[Path, str]]:
     yield root / "src/kafkawire/messages/__init__.pyi", render_stub()
     yield root / "src/kafkawire/messages/error_names.py", generate_errors.render()
     vectors = (root / "tests/vectors/messages.tsv").read_text(encoding="utf-8").splitlines()
-    yield root / "SUPPORTED.md", render_supported(vector_versions(vectors))
+    served = [path.read_text(encoding="utf-8") for path in sorted((root / "src/kafkawire/broker/apis").glob("*.py"))]
+    yield root / "SUPPORTED.md", render_supported(vector_versions(vectors), served_versions(served))
     for name, text in render_reference():
         yield root / "docs/protocol" / name, text
 

@@ -7,6 +7,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+_SERVES = re.compile(r'@serves\("(\w+)"(?:[^)]*?versions=Versions\((\d+), (\d+)\))?')
 GENERATED = "<!-- Generated from the schemas by `make generate`; not to be edited. -->\n"
 
 
@@ -30,17 +32,25 @@ def vector_versions(rows: Iterable[str]) -> dict[str, set[int]]:
     return found
 
 
-def render_supported(vectors: dict[str, set[int]]) -> str:
+def served_versions(sources: Iterable[str]) -> dict[str, str]:
+    """The APIs that the broker serves, from the registrations in its files; the versions where not all are."""
+    found = (match for source in sources for match in _SERVES.finditer(source))
+    return {match[1]: f"{match[2]}-{match[3]}" if match[2] else "all" for match in found}
+
+
+def render_supported(vectors: dict[str, set[int]], served: dict[str, str]) -> str:
     """SUPPORTED.md: every API and message, its versions, and how they are tested."""
     lines = [
         GENERATED,
         "# What is supported\n",
         "Every version listed is read and written. In all of them random values survive encoding and decoding, and cut",
         "or corrupted bytes raise nothing but `DecodeError`. *Vectors* are versions checked against bytes made by",
-        "Kafka's own code; versions that the peer library kio has are compared with it as well.\n",
+        "Kafka's own code; versions that the peer library kio has are compared with it as well. *Broker* says which",
+        "versions the embedded broker serves: each is asked in tests, with sound, random, cut and corrupted requests,",
+        "and confluent-kafka, aiokafka and kafka-python use theirs. `ApiVersions` lists exactly these.\n",
         f"## APIs ({len(apis())})\n",
-        "| key | API | versions | flexible | deprecated | vectors |",
-        "|---|---|---|---|---|---|",
+        "| key | API | versions | flexible | deprecated | vectors | broker |",
+        "|---|---|---|---|---|---|---|",
     ]
     for api in apis():
         name = f"[{api.name}](docs/protocol/{_page(api)})"
@@ -49,7 +59,7 @@ def render_supported(vectors: dict[str, set[int]]) -> str:
         covered = vectors.get(api.name + "Request", set()) & set(api.versions)
         lines.append(
             f"| {api.key} | {name} | {api.versions}{unstable} | {_flexible(api.flexible)} | {deprecated} "
-            f"| {_covered(covered)} |"
+            f"| {_covered(covered)} | {served.get(api.name, '')} |"
         )
     data = [name for name in message_names() if message_class(name).__schema__.kind == "data"]
     lines += [
