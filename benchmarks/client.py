@@ -11,13 +11,14 @@ from typing import Any
 
 from benchmarks.report import Row
 from kafkawire.client import Consumer, Producer, TopicPartition
+from kafkawire.client.blocking import Producer as BlockingProducer
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.options import ClientOptions, parse_address
 from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import CreateTopicsRequest, CreateTopicsResponse, ProduceRequest, ProduceResponse
 from kafkawire.records import BatchBuilder
 
-READ, WRITTEN = 500_000, 100_000
+READ, LOOPED, WRITTEN = 500_000, 100_000, 100_000
 VALUE = bytes(range(100))
 ROUNDS = 3
 Contender = Callable[[str], float]
@@ -90,6 +91,42 @@ def consumer(bootstrap: str) -> float:
     return asyncio.run(main())
 
 
+def consumer_loop(bootstrap: str) -> float:
+    async def main() -> float:
+        async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as client:
+            start = perf_counter()
+            client.assign([TopicPartition("read", 0)])
+            count = 0
+            async for _ in client:
+                count += 1
+                if count == LOOPED:
+                    break
+            return perf_counter() - start
+
+    return asyncio.run(main())
+
+
+def aiokafka_loop(bootstrap: str) -> float:
+    from aiokafka import AIOKafkaConsumer
+    from aiokafka import TopicPartition as Theirs
+
+    async def main() -> float:
+        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+        await client.start()
+        start = perf_counter()
+        client.assign([Theirs("read", 0)])
+        count = 0
+        async for _ in client:
+            count += 1
+            if count == LOOPED:
+                break
+        taken = perf_counter() - start
+        await client.stop()
+        return taken
+
+    return asyncio.run(main())
+
+
 def aiokafka_consumer(bootstrap: str) -> float:
     from aiokafka import AIOKafkaConsumer
     from aiokafka import TopicPartition as Theirs
@@ -137,6 +174,16 @@ def producer(bootstrap: str) -> float:
     return asyncio.run(main())
 
 
+def blocking_producer(bootstrap: str) -> float:
+    with BlockingProducer(bootstrap_servers=bootstrap, acks=1, compression_type="lz4") as client:
+        client.partitions_for("written")
+        start = perf_counter()
+        for _ in range(WRITTEN):
+            client.send("written", VALUE)
+        client.flush()
+        return perf_counter() - start
+
+
 def aiokafka_producer(bootstrap: str) -> float:
     from aiokafka import AIOKafkaProducer
 
@@ -181,11 +228,19 @@ def rows() -> Iterator[Row]:
                 READ,
             ),
             ("Consumer records, 100-byte values", consumer, {"aiokafka": aiokafka_consumer}, {"aiokafka": 2.0}, READ),
+            ("async for, 100-byte values", consumer_loop, {"aiokafka": aiokafka_loop}, {"aiokafka": 2.0}, LOOPED),
             (
                 "Producer, 100-byte values, acks=1, lz4",
                 producer,
                 {"aiokafka": aiokafka_producer, "kafka-python": kafka_python_producer},
                 {"aiokafka": 2.0, "kafka-python": 1.0},
+                WRITTEN,
+            ),
+            (
+                "blocking Producer, 100-byte values, acks=1, lz4",
+                blocking_producer,
+                {"kafka-python": kafka_python_producer},
+                {"kafka-python": 1.0},
                 WRITTEN,
             ),
         ):

@@ -15,9 +15,8 @@ from kafkawire.cli.record_formats import unescape
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
-    from concurrent.futures import Future
 
-    from kafkawire.client import RecordMetadata
+    from kafkawire.client.delivery import Delivery
 
 HELP = "send lines of standard input, or files, to a topic"
 EXAMPLES = (
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     files = args.files if args.topic_option is None or args.topic is None else [args.topic, *args.files]
     headers = [(name, value.encode()) for name, value in (pair(text, "-H") for text in args.headers)]
     config = client_config(args, compression_type=args.codec, linger_ms=5)
-    pending: list[Future[RecordMetadata]] = []
+    pending: list[Delivery] = []
     count = 0
     typed = not files and sys.stdin.isatty()
     with Producer(config) as producer, Progress("sending", stream=io.StringIO() if typed else None) as progress:
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _settle(pending: list[Future[RecordMetadata]]) -> None:
+def _settle(pending: list[Delivery]) -> None:
     for future in pending:
         future.result()
     pending.clear()

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.client.admin import Admin as AsyncAdmin
 from kafkawire.client.consumer import Consumer as AsyncConsumer
+from kafkawire.client.delivery import Delivery
 from kafkawire.client.errors import ClosedError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.producer import Producer as AsyncProducer
@@ -58,7 +58,7 @@ class Producer(BlockingClient):
 
     def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
         self._client: AsyncProducer = self._open(partial(AsyncProducer, config, **options))
-        self._taken: deque[tuple[Future[RecordMetadata], tuple[Any, ...]]] = deque()
+        self._taken: deque[tuple[Delivery, tuple[Any, ...]]] = deque()
         self._handing_over = threading.Lock()
         self._room = threading.Event()
         self._room.set()
@@ -81,12 +81,12 @@ class Producer(BlockingClient):
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
-    ) -> Future[RecordMetadata]:
-        """Take a record; the future tells where it ended up. Waits while thousands of records wait for the loop."""
+    ) -> Delivery:
+        """Take a record; the delivery tells where it ended up. Waits while thousands of records wait for the loop."""
         if not self._is_open:
             raise ClosedError("the client is closed")
         self._room.wait()
-        future: Future[RecordMetadata] = Future()
+        future = Delivery()
         with self._handing_over:
             self._taken.append((future, (topic, value, key, partition, timestamp_ms, headers)))
             if len(self._taken) >= _MOST_TAKEN:
