@@ -26,7 +26,7 @@ def test_findings_come_first_with_advice_and_evidence(tmp_path: Path, capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "error  stuck-hanging-transaction"
     assert lines[2].split()[:4] == ["advice", "An", "open", "transaction"]
-    assert "exchanges (connection/number) 0/0, 0/1" in lines[5]
+    assert "exchanges (connection/number) 0/1, 0/2" in lines[5]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_exit_code_follows_the_level(tmp_path: Path, name: str, level: str, 
 def test_json_is_one_finding_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["diagnose", capture(tmp_path, "fenced"), "--json"])
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert (row["rule"], row["entity"], row["evidence"][0]) == ("fenced", "tx", {"conn_id": 0, "seq": 1})
+    assert (row["rule"], row["entity"], row["evidence"][0]) == ("fenced", "tx", {"conn_id": 0, "seq": 2})
 
 
 def test_thresholds_can_be_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

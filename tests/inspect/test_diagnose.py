@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
 from tests.inspect.bodies import batch, described, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, Packet, merge, write_pcap
-from tests.inspect.incidents import INCIDENTS, talk
+from tests.inspect.incidents import INCIDENTS
+from tests.inspect.scenes import BEAT, given, talk
 
+import kafkawire.inspect.diagnose as diagnose_package
 from kafkawire.inspect.capture import read_captures
 from kafkawire.inspect.diagnose import Finding, Thresholds, diagnose, findings_table
+from kafkawire.inspect.diagnose.service import FLOORS
 from kafkawire.inspect.tables import FINDINGS
-from kafkawire.messages import EndTxnRequest, EndTxnResponse, MetadataRequest
+from kafkawire.messages import EndTxnRequest, EndTxnResponse, MetadataRequest, apis
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from kafkawire.messages import Api
+
+SHARE_GROUPS = range(76, 80)  # their version 0 was an early access, and went with it
 
 
 def findings(tmp_path: Path, packets: list[Packet], limits: Thresholds | None = None) -> list[Finding]:
@@ -51,7 +58,7 @@ def test_findings_name_the_exchanges_and_fit_their_table(tmp_path: Path) -> None
     found = findings(tmp_path, merge(INCIDENTS["hanging transaction"].shows()))
     (finding,) = found
     assert (finding.level, finding.certainty, finding.entity, finding.count) == ("error", "proven", "orders-0", 6)
-    assert finding.evidence == [{"conn_id": 0, "seq": number} for number in range(6)]
+    assert finding.evidence == [{"conn_id": 0, "seq": number} for number in range(1, 7)]
     assert finding.client_id == "app"
     assert findings_table(found).schema == FINDINGS
 
@@ -60,7 +67,7 @@ def test_a_gap_in_the_window_makes_a_finding_suspected(tmp_path: Path) -> None:
     one = talk()
     for _ in range(8):
         one.exchange(fetch(0, -1, (0, 100)), fetched(0, (0, 150, b""), error_code=1), 11)
-    packets = [packet for packet in one.packets if not (packet.mark == 7 and packet.payload)]
+    packets = [packet for packet in one.packets if not (packet.mark == 9 and packet.payload)]
     (finding,) = findings(tmp_path, packets)
     assert (finding.rule, finding.certainty) == ("stuck-error-loop", "suspected")
 
@@ -143,3 +150,92 @@ def test_thresholds_are_options(tmp_path: Path) -> None:
     packets = merge(INCIDENTS["error loop"].shows())
     assert findings(tmp_path, packets, Thresholds(repeats=7)) == []
     assert [each.rule for each in findings(tmp_path, packets, Thresholds(repeats=6))] == ["stuck-error-loop"]
+
+
+def about(tmp_path: Path, packets: list[Packet], rule: str) -> Finding:
+    (finding,) = [each for each in findings(tmp_path, packets) if each.rule == rule]
+    return finding
+
+
+def test_a_beginning_that_the_capture_lacks_makes_what_rests_on_it_suspected(tmp_path: Path) -> None:
+    for name, rule, certainty in (
+        ("paused", "stuck-not-fetching", "proven"),
+        ("assigned and not fetched", "stuck-not-fetching", "suspected"),
+        ("error loop", "stuck-error-loop", "proven"),
+        ("slow", "slow-api", "proven"),
+    ):
+        assert about(tmp_path, merge(INCIDENTS[name].shows()), rule).certainty == certainty
+    late = {name: merge(INCIDENTS[name].shows())[3:] for name in ("paused", "error loop")}
+    assert about(tmp_path, late["paused"], "stuck-not-fetching").certainty == "suspected"
+    assert about(tmp_path, late["error loop"], "stuck-error-loop").certainty == "proven"
+    assert about(tmp_path, merge(INCIDENTS["slow"].shows())[5:], "slow-api").certainty == "suspected"
+    unasking = merge(INCIDENTS["never asks for versions"].shows())
+    assert [each.rule for each in findings(tmp_path, unasking[3:])] == []
+
+
+def test_a_session_that_began_before_the_capture_may_have_any_partition(tmp_path: Path) -> None:
+    one = talk()
+    one.exchange(*given())
+    for epoch in range(5, 40):
+        one.exchange(*BEAT, then=3000)
+        one.exchange(fetch(9, epoch), fetched(9), 11)
+    assert findings(tmp_path, one.packets) == []
+
+
+def test_a_member_that_is_not_fetching_is_told_with_its_partitions(tmp_path: Path) -> None:
+    finding = about(tmp_path, merge(INCIDENTS["paused"].shows()), "stuck-not-fetching")
+    assert finding.entity == "orders-1"
+    assert "orders-1: assigned, 30 heartbeats, but no fetch for 87 s" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("log_start", "mark", "said"),
+    [
+        (200, -1, "the log begins at 200: the data expired"),
+        (0, 50, "the log ends at 50: it was truncated"),
+        (0, -1, ""),
+    ],
+)
+def test_an_offset_out_of_range_is_before_or_behind_the_log(
+    tmp_path: Path, log_start: int, mark: int, said: str
+) -> None:
+    one = talk()
+    for _ in range(6):
+        refusal = fetched(0, (0, mark, b""), error_code=1, log_start_offset=log_start)
+        one.exchange(fetch(0, -1, (0, 100)), refusal, 11)
+    text = about(tmp_path, one.packets, "stuck-error-loop").text
+    assert said in text
+    assert text.endswith("(1)") == (said == "")
+
+
+def test_throttling_tells_the_rate_that_a_quota_allows(tmp_path: Path) -> None:
+    one = talk()
+    for _ in range(3):
+        one.exchange(produce(batch(bytes(100_000))), produced(1, throttle=2000), 9, after=0, then=2000)
+    text = about(tmp_path, one.packets, "throttling").text
+    assert text.endswith("for up to 2000 ms, at 50083 bytes a second")
+
+
+def test_the_lowest_versions_that_kafka_4_serves() -> None:
+    index = pytest.importorskip("kio.index")
+
+    def serves(api: Api, version: int) -> bool:
+        try:
+            index.load_request_schema(api.key, version)
+        except index.UnknownEntity:
+            return False
+        return True
+
+    lowest = {
+        api.key: next(version for version in api.versions if serves(api, version))
+        for api in apis()
+        if api.key not in SHARE_GROUPS and api.key in index.api_key_map
+    }
+    assert {key: low for key, low in lowest.items() if low} == FLOORS
+
+
+def test_every_rule_has_an_incident_and_what_nearly_is_one() -> None:
+    code = "".join(path.read_text() for path in Path(diagnose_package.__file__).parent.glob("*.py"))
+    rules = set(re.findall(r'(?:about|about_connection|Finding)\(\s*"([a-z0-9-]+)"', code))
+    assert len(rules) > 25
+    assert rules - {"wrong-index"} == {incident.rule for incident in INCIDENTS.values()}

@@ -4,13 +4,17 @@ Rules:
 - Request and response are joined by topic (name or id) and partition; either may lack what the other has.
 - A partition of -1 stands for the topic as a whole, for answers that judge topics (Metadata, CreateTopics).
 - A fetch in a session has rows for the partitions that its request or its response names, with the offsets that the
-  session holds for them.
+  session holds for them. A partition that leaves the session has a row without offset and without verdict.
+- An answer that assigns partitions to a member (SyncGroup of consumers, ConsumerGroupHeartbeat) has a row for each.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
+
+from kafkawire.messages import CodecError, ConsumerProtocolAssignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +89,11 @@ def partition_rows(request: Message | None, response: Message | None, session: S
     for message in (request, response):
         for key, topic, partition in _partitions(message):
             _fill(rows.setdefault(key, {}), message, partition if partition is not None else topic)
+    for key in _assigned(response):
+        rows.setdefault(key, {})
     if session is not None:
+        for key in _forgotten(request):
+            rows.setdefault(key, {})
         for key, row in rows.items():
             asked = session.partitions.get(key)
             if asked is not None:
@@ -99,6 +107,32 @@ def records_by_partition(message: Message | None) -> Iterator[tuple[Key, memoryv
         records = getattr(partition, "records", None)
         if records is not None and len(records):
             yield key, memoryview(records)
+
+
+def _assigned(response: Any) -> Iterator[Key]:
+    """The partitions that an answer gives to the member that asked."""
+    kind = type(response).__name__
+    if kind == "SyncGroupResponse" and response.protocol_type in (None, "consumer"):
+        assignment = _read_assignment(response.assignment)
+        for topic in assignment.assigned_partitions if assignment is not None else ():
+            yield from ((topic.topic, _NIL, partition) for partition in topic.partitions)
+    elif kind == "ConsumerGroupHeartbeatResponse" and response.assignment is not None:
+        for topic in response.assignment.topic_partitions:
+            yield from (("", topic.topic_id, partition) for partition in topic.partitions)
+
+
+def _read_assignment(data: bytes) -> ConsumerProtocolAssignment | None:
+    """What a consumer's leader assigned; None for the bytes of other kinds of groups."""
+    try:
+        version = min(struct.unpack_from(">h", data)[0], ConsumerProtocolAssignment.__schema__.versions.last)
+        return ConsumerProtocolAssignment.decode_prefix(data[2:], version)[0]
+    except (CodecError, struct.error):
+        return None
+
+
+def _forgotten(request: Any) -> Iterator[Key]:
+    for topic in getattr(request, "forgotten_topics_data", ()):
+        yield from ((topic.topic, topic.topic_id, partition) for partition in topic.partitions)
 
 
 def _partitions(message: Message | None) -> Iterator[tuple[Key, Any, Any]]:

@@ -8,18 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect.diagnose.connections import closed_connections
-from kafkawire.inspect.diagnose.consumers import not_fetching, offset_resets, stuck
+from kafkawire.inspect.diagnose.consumers import offset_resets, stuck
+from kafkawire.inspect.diagnose.duplicates import retries_and_duplicates
 from kafkawire.inspect.diagnose.evidence import Evidence
 from kafkawire.inspect.diagnose.findings import LEVELS, Finding, Level
 from kafkawire.inspect.diagnose.groups import rebalance_storms
 from kafkawire.inspect.diagnose.logs import damaged_logs, wrong_indexes
-from kafkawire.inspect.diagnose.producers import (
-    durability,
-    fenced,
-    oversized_records,
-    retries_and_duplicates,
-    sequence_gaps,
-)
+from kafkawire.inspect.diagnose.members import not_fetching
+from kafkawire.inspect.diagnose.producers import durability, fenced, oversized_records, sequence_gaps
 from kafkawire.inspect.diagnose.service import (
     corruption,
     inefficiency,

@@ -3,6 +3,7 @@
 Rules:
 - A consumer is stuck where it asks `repeats` times or more for the same offset of a partition on one connection.
 - Which kind of stuck it is, the answers tell; answers that say "nothing new" are no trouble at all.
+- Data that comes again and again is no trouble either while the client's commits of the partition move on.
 - An offset that falls, in fetches or commits, is a reset; a ListOffsets or an OFFSET_OUT_OF_RANGE before it tells why.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.inspect.diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect.diagnose.evidence import client_of, grouped, partition_name, topic_of, when
 from kafkawire.inspect.diagnose.findings import Finding, about, names_of
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)
-_FETCH, _LIST_OFFSETS, _OFFSET_COMMIT, _HEARTBEAT, _LEAVE_GROUP, _END_TXN, _GROUP_HEARTBEAT = 1, 2, 8, 12, 13, 26, 68
+_LIST_OFFSETS, _OFFSET_COMMIT, _END_TXN = 2, 8, 26
+_OUT_OF_RANGE: Final = 1
 _WHY: Final = {
-    1: "The offset is outside the log: data expired or the log was truncated; set auto.offset.reset, or seek.",
+    _OUT_OF_RANGE: "The offset is outside the log, by expiry or truncation: set auto.offset.reset, or seek.",
     74: "The leader epoch is old: the client must refresh its metadata.",
     75: "The client knows a newer leader epoch than this broker: the broker lags behind.",
     76: "The client is too old for this codec: upgrade it, or compress the topic otherwise.",
@@ -52,11 +54,13 @@ def _judge(evidence: Evidence, same: list[Row], carried: list[list[Row]], offset
     if all(code in _LOOPS for code in errors):
         advice = _WHY.get(errors[0], "Refresh metadata; if it persists, the topic or its leader is gone.")
         text = f"{at}: every answer is {names_of(errors)}"
+        if errors[0] == _OUT_OF_RANGE:
+            text += _where_the_log_is(evidence, same[0], offset)
         yield about("stuck-error-loop", "error", exchanges, text, advice, entity=name)
     elif any(errors):
         return
     elif all(row["bytes"] for row in same):
-        yield from _with_data(same, carried, offset, exchanges, at)
+        yield from _with_data(evidence, same, carried, offset, exchanges, at)
     elif all(not row["bytes"] and exchanges[0]["isolation"] == 1 for row in same) and all(
         row["lso"] is not None and 0 <= row["lso"] <= offset < row["high_watermark"] for row in same
     ):
@@ -88,7 +92,7 @@ def _open_producers(evidence: Evidence, place: Row) -> list[int]:
 
 
 def _with_data(
-    same: list[Row], carried: list[list[Row]], offset: int, exchanges: list[Row], at: str
+    evidence: Evidence, same: list[Row], carried: list[list[Row]], offset: int, exchanges: list[Row], at: str
 ) -> Iterator[Finding]:
     name, version = partition_name(same[0]), exchanges[0]["version"]
     if version <= 2 and all(row["batches"] == 0 and row["bytes"] >= (row["max_bytes"] or 1 << 62) for row in same):
@@ -100,11 +104,39 @@ def _with_data(
         text = f"{at}: the answers end at offset {last}, with no record to hand out"
         advice = f"The client must go on at {last + 1} behind batches that are empty, compacted or control: upgrade it."
         yield about("stuck-empty-batch", "error", exchanges, text, advice, entity=name)
-    elif all(any(batch["crc_ok"] for batch in found) for found in carried):
+    elif all(any(batch["crc_ok"] for batch in found) for found in carried) and not _commits_move(evidence, same):
         wasted = sum(row["bytes"] for row in same[1:])
         text = f"{at}: the same data came each time, {wasted} bytes for nothing"
         advice = "Fetched records are thrown away: look for a seek, pause or exception loop, or a record that kills it."
         yield about("stuck-refetching", "warning", exchanges, text, advice, entity=name)
+
+
+def _commits_move(evidence: Evidence, same: list[Row]) -> bool:
+    """Whether the client commits one offset after the other of a partition while it asks for the same."""
+    first, last = same[0]["exchange"], same[-1]["exchange"]
+    offsets = {
+        row["committed_offset"]
+        for row in evidence.partitions
+        if row["api_key"] == _OFFSET_COMMIT
+        and row["error_code"] == 0
+        and partition_name(row) == partition_name(same[0])
+        and client_of(row["exchange"]) == client_of(first)
+        and when(first) <= when(row["exchange"]) <= when(last)
+    }
+    return len(offsets) > 1
+
+
+def _where_the_log_is(evidence: Evidence, place: Row, offset: int) -> str:
+    """On which side of the log an offset is, as far as any answer tells."""
+    name = partition_name(place)
+    known = [row for row in evidence.partitions if partition_name(row) == name]
+    start = max((row["log_start"] for row in known if row["log_start"] is not None), default=-1)
+    marks = [row["high_watermark"] for row in known if (row["high_watermark"] or -1) >= 0]
+    if start > offset:
+        return f"; the log begins at {start}: the data expired"
+    if marks and marks[-1] < offset:
+        return f"; the log ends at {marks[-1]}: it was truncated, or the offset is of another log"
+    return ""
 
 
 def _has_no_record(batch: Row, offset: int) -> bool:
@@ -113,51 +145,6 @@ def _has_no_record(batch: Row, offset: int) -> bool:
         return True
     last = batch["last_record"]
     return bool(batch["control"] or batch["count"] == 0 or (last is not None and last < offset))
-
-
-def not_fetching(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    """Members that beat without error but have stopped to fetch, or commit the same offset while the log grows."""
-    by_client = grouped(evidence.exchanges, client_of)
-    for rows in by_client.values():
-        fetched = [row for row in rows if row["api_key"] == _FETCH and not row["connection"]["inter_broker"]]
-        if not fetched:
-            continue
-        last = when(fetched[-1])
-        beats = [
-            row
-            for row in rows
-            if row["api_key"] in (_HEARTBEAT, _GROUP_HEARTBEAT) and row["error_code"] == 0 and when(row) > last
-        ]
-        if not beats or when(beats[-1]) - last < limits.silent_s * SECOND:
-            continue
-        left = next((row for row in rows if row["api_key"] == _LEAVE_GROUP and when(row) > last), None)
-        why = f"; then it left: {left['reason']}" if left is not None and left["reason"] else ""
-        seconds = (when(beats[-1]) - last) // SECOND
-        text = f"{len(beats)} heartbeats but no fetch for {seconds} s{why}"
-        advice = "The consumer is paused or blocked in processing; compare with max.poll.interval.ms."
-        shown = [fetched[-1], *beats] + ([left] if left is not None else [])
-        yield about("stuck-not-fetching", "warning", shown, text, advice, entity=beats[0]["group_id"], count=len(beats))
-    yield from _committing_in_place(evidence, limits)
-
-
-def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    commits = [row for row in evidence.partitions if row["api_key"] == _OFFSET_COMMIT and row["error_code"] == 0]
-    marks = grouped(
-        (row for row in evidence.partitions if row["api_key"] == _FETCH and row["high_watermark"] is not None),
-        lambda row: (topic_of(row), row["partition"]),
-    )
-    for (group, topic, partition), rows in grouped(
-        commits, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"])
-    ).items():
-        offsets = {row["committed_offset"] for row in rows}
-        seen = [row["high_watermark"] for row in marks.get((topic, partition), [])]
-        if len(rows) < limits.repeats or len(offsets) > 1 or not seen or max(seen) <= min(seen):
-            continue
-        behind = max(seen) - next(iter(offsets))
-        text = f"{group} commits offset {next(iter(offsets))} of {topic}-{partition} again and again, {behind} behind"
-        advice = "Nothing is processed although the log grows: look for a blocked or failing handler."
-        exchanges = [row["exchange"] for row in rows]
-        yield about("stuck-not-fetching", "warning", exchanges, text, advice, entity=f"{topic}-{partition}")
 
 
 def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
@@ -184,7 +171,7 @@ def _reset(before: Row, after: Row, asked: list[Row], column: str, doing: str) -
     name, old, new = partition_name(after), before[column], after[column]
     begin, end = when(before["exchange"]), when(after["exchange"])
     lists = [row for row in asked if begin <= when(row["exchange"]) <= end]
-    if before["error_code"] == 1:
+    if before["error_code"] == _OUT_OF_RANGE:
         why = "after OFFSET_OUT_OF_RANGE"
     elif lists:
         kind = {-1: "the latest", -2: "the earliest"}.get(lists[-1]["timestamp"], "a time's")

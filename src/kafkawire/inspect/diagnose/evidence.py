@@ -67,6 +67,19 @@ class Evidence:
             if row["source"] == "request"
         ]
 
+    @cached_property
+    def _by_exchange(self) -> dict[tuple[int, int], list[Row]]:
+        return grouped(self.partitions, lambda row: (row["conn_id"], row["seq"]))
+
+    def of_exchange(self, exchange: Row) -> list[Row]:
+        """The partitions that an exchange is about."""
+        return self._by_exchange.get((exchange["conn_id"], exchange["seq"]), [])
+
+    def is_late(self, conn_id: int) -> bool:
+        """Whether the capture lacks the beginning of a connection."""
+        connection = self.connections.get(conn_id)
+        return connection is not None and connection["t_syn"] is None
+
     def is_broken(self, conn_id: int, t0: int | None, t1: int | None) -> bool:
         """Whether a connection has a gap in a window of time."""
         return any(

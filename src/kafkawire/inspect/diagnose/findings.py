@@ -2,7 +2,8 @@
 
 Rules:
 - A finding names its rule, how bad it is, how sure it is, whom it concerns, the exchanges that show it, and what to do.
-- Whatever a rule says, a gap in the capture within the finding's window makes it suspected.
+- Whatever a rule says, a gap in the capture within the finding's window makes it suspected. So does a connection whose
+  beginning the capture lacks, for the rules that conclude from what was not sent before.
 - Levels, from the least: info (worth knowing), warning (costs something), error (something fails).
 """
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Level = Literal["info", "warning", "error"]
 LEVELS: Final[tuple[Level, ...]] = ("info", "warning", "error")
 _SHOWN: Final = 20
+_FROM_THE_START: Final = ("closed-not-kafka", "stuck-not-fetching")
 
 
 @dataclass(slots=True)
@@ -46,6 +48,8 @@ class Finding:
         """The finding, as sure as the capture allows."""
         involved = {each["conn_id"] for each in self.evidence} | ({self.conn_id} if self.conn_id is not None else set())
         if any(evidence.is_broken(number, self.t0, self.t1) for number in involved):
+            self.certainty = "suspected"
+        if self.rule in _FROM_THE_START and any(map(evidence.is_late, involved)):
             self.certainty = "suspected"
         return self
 

@@ -46,7 +46,9 @@ def _storm(group: str, rows: list[Row], joins: list[Row], rises: int, minutes: f
     errors = [row["error_code"] for row in rows if row["error_code"] in _GROUP_ERRORS]
     text = f"{len(joins)} joins and {rises} generations in {minutes * 60:.0f} s, {most} of them by {client or address}"
     spent = sum((row["ts_resp"] or when(row)) - when(row) for row in rows if row["api_key"] in (_JOIN, _SYNC)) / SECOND
-    text += f"; {spent:.1f} s spent in joining and syncing"
+    text += f"; {spent:.1f} s spent in joining and syncing, {100 * spent / max(minutes * 60, spent):.0f} % of the time"
+    ids = {row["member_id"] for row in joins if client_of(row) == (address, client) and row["member_id"]}
+    text += f", under {len(ids)} member ids" if len(ids) > 1 else ""
     if reasons:
         text += f"; reason given: {reasons.most_common(1)[0][0]}"
     if errors:

@@ -1,15 +1,14 @@
-"""Producers: tries again, duplicates, holes in sequences, fencing, sizes and durability.
+"""Producers: holes in sequences, fencing, sizes and durability.
 
 Rules:
-- A batch is sent again when its producer id, epoch and base sequence come again, or, without a producer id, its bytes.
-- Without a producer id, the same bytes accepted under two base offsets are a duplicate, proven. With one, the broker
-  knows its last five batches and answers with the first offset, or DUPLICATE_SEQUENCE_NUMBER: no duplicate.
 - Sequences run from one batch to the next, over 2**31 - 1 to 0; a batch sent again is no hole.
+- A batch is too large where a broker refuses it, where it is larger than brokers take by default, or where a consumer
+  gets more for a partition than it asked for: brokers answer with one batch at least, whatever its size.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect.diagnose.evidence import SECOND, grouped, partition_name, when
 from kafkawire.inspect.diagnose.findings import Finding, about, names_of
@@ -35,45 +34,6 @@ _FENCES: Final = {
 }
 _TOO_LARGE: Final = (10, 18)
 _NOT_DURABLE: Final = (7, 19, 20)
-
-
-def retries_and_duplicates(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    """Batches that were sent more than once."""
-    tries: dict[Any, list[tuple[Row, Row | None]]] = {}
-    for batch, verdict in evidence.produced:
-        place = (batch["topic"], batch["partition"])
-        if batch["producer_id"] is not None and batch["base_seq"] is not None:
-            key: tuple[Any, ...] = (*place, batch["producer_id"], batch["epoch"], batch["base_seq"])
-        else:
-            key = (*place, batch["crc"], batch["bytes"])
-        tries.setdefault(key, []).append((batch, verdict))
-    for sent in tries.values():
-        if len(sent) > 1:
-            yield _sent_again(sent)
-
-
-def _sent_again(sent: list[tuple[Row, Row | None]]) -> Finding:
-    batch = sent[0][0]
-    exchanges, name = [each["exchange"] for each, _ in sent], partition_name(batch)
-    accepted = {
-        verdict["base_offset"]
-        for _, verdict in sent
-        if verdict is not None and verdict["error_code"] == 0 and verdict["base_offset"] is not None
-    }
-    if batch["producer_id"] is None and len(accepted) > 1:
-        offsets = " and ".join(map(str, sorted(accepted)))
-        text = f"{name}: the same batch of {batch['count']} records was stored at offsets {offsets}"
-        advice = "Enable idempotence (enable.idempotence=true), which lets the broker recognise a batch sent again."
-        return about("duplicates", "error", exchanges, text, advice, entity=name)
-    verdict = sent[0][1]
-    code = None if verdict is None else verdict["error_code"]
-    cause = names_of([code]) if code else ("no answer" if exchanges[0]["ts_resp"] is None else "a lost answer")
-    delay = (when(exchanges[-1]) - when(exchanges[0])) / SECOND
-    text = f"{name}: a batch was sent {len(sent)} times within {delay:.1f} s; the first try ended with {cause}"
-    advice = "See why the first try failed; without idempotence each try may store the records once more."
-    return about(
-        "retries", "info" if batch["producer_id"] is not None else "warning", exchanges, text, advice, entity=name
-    )
 
 
 def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
@@ -167,6 +127,20 @@ def oversized_records(evidence: Evidence, limits: Thresholds) -> Iterator[Findin
             text = f"{name}: {len(rows)} batches larger than {limits.batch_limit} bytes, up to {largest}"
             advice = "The broker takes them; replicas, mirrors and consumers with default limits may not."
             yield about("oversized-records", "info", [row["exchange"] for row in rows], text, advice, entity=name)
+    beyond = [
+        row
+        for rows in evidence.fetches.values()
+        for row in rows
+        if row["max_bytes"] is not None and (row["bytes"] or 0) > row["max_bytes"] > 0
+    ]
+    for name, rows in grouped(beyond, partition_name).items():
+        largest = max(rows, key=lambda row: int(row["bytes"]))
+        text = f"{name}: {len(rows)} fetches brought more than the consumer's limit for a partition,"
+        text += f" up to {largest['bytes']} bytes for a limit of {largest['max_bytes']}"
+        advice = (
+            "Raise max.partition.fetch.bytes above the largest batch, or send smaller batches: one comes at a time."
+        )
+        yield about("oversized-records", "info", [row["exchange"] for row in rows], text, advice, entity=name)
 
 
 def durability(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 Rules:
 - A long poll is not slow: of a Fetch only the time beyond its max_wait_ms counts, and joins and syncs wait for others.
 - A throttled response comes at once; the client then has to wait. One that sends before is told of.
-- Versions below what Kafka 4.0 serves (KIP-896) will fail there.
+- Versions below what Kafka 4 serves (KIP-896) will fail there. A client that never asks for versions cannot adapt; that
+  is told of connections seen from their first byte, of clients that ask on none.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     from kafkawire.inspect.diagnose.evidence import Evidence, Row
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
-_PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _SHARE_FETCH = 0, 1, 3, 11, 14, 78
+_PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78
 _MUTATIONS: Final = 89
 _UNSUPPORTED: Final = 35
 _CHURN: Final = (5, 6, 14, 15, 16)
 _CORRUPT: Final = (2, 87)
 _SESSION: Final = (70, 71, 106)
-_FLOORS: Final = {  # the lowest versions that Kafka 4.0 serves, where that is not 0
-    0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 23: 2, 29: 1, 30: 1, 31: 1, 32: 1, 34: 1, 35: 1,
-    38: 1, 39: 1, 40: 1, 41: 1,
+FLOORS: Final = {  # the lowest versions that Kafka 4 serves, where that is not 0; JoinGroup v0 came back in 4.0.1
+    0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 19: 2, 20: 1, 23: 2, 27: 1, 29: 1, 30: 1, 31: 1, 32: 1, 34: 1, 35: 1,
+    38: 1, 39: 1, 40: 1, 41: 1, 56: 2,
 }  # fmt: skip
 
 
@@ -39,12 +40,26 @@ def throttling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         longest = max(row["throttle_ms"] or 0 for row in rows)
         early = _sent_early(evidence.by_connection[number], rows)
         text = f"{len(rows)} {api} answers were throttled, for up to {longest} ms"
+        text += _rate(evidence.by_connection[number], rows)
         if early:
             text += f"; {len(early)} requests came before the time was over"
         advice = "A quota is reached: raise it (kafka-configs), or send less." + (
             " The client ignores throttle_time_ms: upgrade it." if early else ""
         )
         yield about("throttling", "warning", [*rows, *early], text, advice, count=len(rows))
+
+
+def _rate(rows: list[Row], held: list[Row]) -> str:
+    """The bytes a second of an API, both ways, from the first throttled answer to the last."""
+    begin, end = when(held[0]), when(held[-1])
+    if end <= begin:
+        return ""
+    moved = sum(
+        (row["req_bytes"] or 0) + (row["resp_bytes"] or 0)
+        for row in rows
+        if row["api"] == held[0]["api"] and begin <= when(row) < end
+    )
+    return f", at {moved * SECOND // (end - begin)} bytes a second"
 
 
 def _sent_early(rows: list[Row], held: list[Row]) -> list[Row]:
@@ -77,7 +92,10 @@ def slow_apis(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             if again
             else "The broker is slow: look at its disks, request queue and, for acks=all, its followers."
         )
-        yield about("slow-api", "warning", rows, text, advice, entity=server)
+        # What a response waited for before the capture began is not known.
+        first = any(row["seq"] == 0 and evidence.is_late(row["conn_id"]) for row in rows)
+        certainty = "suspected" if first else "proven"
+        yield about("slow-api", "warning", rows, text, advice, entity=server, certainty=certainty)
 
 
 def _excess_ms(row: Row) -> float:
@@ -88,12 +106,12 @@ def _excess_ms(row: Row) -> float:
 
 
 def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    """Clients that use versions which Kafka 4.0 no longer serves, or that a broker refuses now."""
+    """Clients that use versions which Kafka 4 no longer serves, that a broker refuses now, or that never ask."""
     old = [
         row
         for row in evidence.exchanges
         if row["version"] is not None
-        and (row["version"] < _FLOORS.get(row["api_key"], 0) or row["error_code"] == _UNSUPPORTED)
+        and (row["version"] < FLOORS.get(row["api_key"], 0) or row["error_code"] == _UNSUPPORTED)
     ]
     for (address, client), rows in grouped(old, client_of).items():
         used = sorted({f"{row['api']} v{row['version']}" for row in rows})
@@ -101,10 +119,24 @@ def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         who = f"{client or address}" + (
             f" ({software} {rows[0]['connection']['software_version']})" if software else ""
         )
-        text = f"{who} uses {', '.join(used)}, which Kafka 4.0 does not serve"
+        text = f"{who} uses {', '.join(used)}, which Kafka 4 does not serve"
         yield about(
             "old-client", "warning", rows, text, "Upgrade the client before the brokers (KIP-896).", entity=client
         )
+
+    yield from _unasking_clients(evidence)
+
+
+def _unasking_clients(evidence: Evidence) -> Iterator[Finding]:
+    for (address, client), rows in grouped(evidence.exchanges, client_of).items():
+        if any(row["api_key"] in (None, _API_VERSIONS) or row["connection"]["inter_broker"] for row in rows):
+            continue
+        numbers = {row["conn_id"] for row in rows}
+        if any(evidence.is_late(number) or evidence.by_connection[number][0]["seq"] for number in numbers):
+            continue
+        text = f"{client or address} never asks which versions the broker serves (no ApiVersions)"
+        advice = "The client is very old, or told its broker's version by hand: upgrade it, or take the setting away."
+        yield about("old-client", "info", rows, text, advice, entity=client)
 
 
 def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
