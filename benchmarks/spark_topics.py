@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
     spark = build_session("local[2]", settings={"spark.driver.memory": "2g"}, log_file=root / "spark.log")
     try:
         with RunningBroker(data_dir=root / "broker") as broker:
-            for size, megabytes, floor in ((100, 100, 0.4), (1024, 300, 0.6)):
+            for size, megabytes, floor in ((100, 200, 0.4), (1024, 300, 0.6)):
                 yield from _reading(spark, broker, root, size, megabytes * 1_000_000 // size, floor)
             yield _task_cost(spark, broker)
             yield _trigger_cost(spark, broker, root)

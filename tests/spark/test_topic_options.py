@@ -51,7 +51,9 @@ def test_the_poll_timeout_is_the_clients_patience() -> None:
 
 def test_a_jaas_login_is_understood_and_never_shown() -> None:
     line = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="s3cret";'
-    assert dict(parse(kafka__sasl__jaas__config=line).client)["sasl.password"] == "s3cret"
+    options = parse(kafka__sasl__jaas__config=line)
+    assert dict(options.client)["sasl.password"] == "s3cret"
+    assert "s3cret" not in repr(options)
     with pytest.raises(SourceOptionError, match=r"expected PlainLoginModule") as refused:
         parse(kafka__sasl__jaas__config='Krb5LoginModule required keytab="s3cret";')
     assert "s3cret" not in str(refused.value)

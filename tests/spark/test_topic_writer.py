@@ -131,6 +131,12 @@ def test_a_topic_cannot_be_overwritten(spark: SparkSession, broker: FilledBroker
         writer.option("kafka.bootstrap.servers", broker.bootstrap_servers).save()
 
 
+@spark_group
+def test_spark_itself_refuses_a_write_without_a_mode(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="UNSUPPORTED_DATA_SOURCE_SAVE_MODE"):
+        spark.sql("SELECT 'x' AS value").write.format("kafkawire").option("topic", "red").save()
+
+
 TEXT = StructField("value", StringType())
 TOPIC = {"topic": "t"}
 REFUSED: list[tuple[list[StructField], dict[str, str], str]] = [

@@ -157,6 +157,16 @@ def test_filters_of_one_query_are_not_those_of_the_next(spark: SparkSession, bro
     assert frame.filter("offset < 1").union(frame.filter("offset > 1")).count() == 2
 
 
+def test_actions_on_one_frame_read_the_same_records(spark: SparkSession, broker: FilledBroker) -> None:
+    broker.create_topic("growing")
+    broker.fill("growing", 2)
+    frame = load(spark, broker, "offset bigint", subscribe="growing")
+    assert frame.count() == 2
+    broker.fill("growing", 3)
+    assert frame.count() == 2
+    assert load(spark, broker, "offset bigint", subscribe="growing").count() == 5
+
+
 def test_sql_reads_a_view_of_a_topic(spark: SparkSession, broker: FilledBroker) -> None:
     spark.sql(
         "CREATE OR REPLACE TEMPORARY VIEW topic_view USING kafkawire OPTIONS"

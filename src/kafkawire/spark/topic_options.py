@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -71,7 +71,7 @@ class TopicOptions:
     """The options of a read, checked."""
 
     is_stream: bool
-    client: tuple[tuple[str, str], ...]
+    client: tuple[tuple[str, str], ...] = field(repr=False)  # there are passwords in it
     strategy: str
     topics: tuple[str, ...]
     assigned: tuple[TopicPartition, ...]

@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -55,7 +55,7 @@ _idle: dict[tuple[tuple[str, str], ...], list[BulkWriter]] = {}
 class WriteOptions:
     """The options of a write, checked against the rows' columns."""
 
-    client: tuple[tuple[str, str], ...]
+    client: tuple[tuple[str, str], ...] = field(repr=False)  # there are passwords in it
     topic: str | None
     columns: tuple[str, ...]
 
