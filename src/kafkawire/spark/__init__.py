@@ -1,7 +1,7 @@
 """Kafka's data on Spark: data sources, and the pipeline that turns log files into tables.
 
 - `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
-- `register(spark)`: `spark.read.format("kafkawire-segments")` from here on.
+- `register(spark)`: the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` from here on.
 - `kafkawire.spark.jobs.SegmentsJob(...).run() -> Summary`: what `kafkawire pipeline run --source segments` does.
 
 Importing this package does not import Spark.
@@ -17,9 +17,11 @@ from kafkawire.spark.errors import (
 )
 from kafkawire.spark.registration import register
 from kafkawire.spark.session import build_session
+from kafkawire.spark.topic_loss import DataLossError
 
 __all__ = [
     "CorruptSegmentError",
+    "DataLossError",
     "JavaNotFoundError",
     "PipelineError",
     "SessionError",
