@@ -65,7 +65,7 @@ def test_files_batches_and_records_of_a_sound_partition(folder: Path) -> None:
         *((0, 19, STAMP + 18), (20, 29, STAMP + 28))
     ]
     assert {row["topic_id"] for row in logs} == {"AAAAAAAAAAAAAAAAAAAATQ"}
-    assert [row["entries"] for row in found["segment_files"] if row["kind"] != "log"] == [9, 9, 4, 4]
+    assert [row["entries"] for row in found["segment_files"] if row["kind"] != "log"] == [9, 9, 4, 4, 1]
     assert found["index_errors"] == []
     assert [row["base_offset"] for row in found["batches"]] == list(range(0, 30, 2))
     assert [row["ts_type"] for row in found["batches"][:1]] == ["append"]
@@ -158,7 +158,7 @@ def test_any_byte_may_be_wrong(folder: Path) -> None:
 
 def test_inspect_and_diagnose_take_directories(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(folder.parent)]) == 0
-    assert "1 partitions, 6 files" in capsys.readouterr().out
+    assert "1 partitions, 7 files" in capsys.readouterr().out
     assert main(["diagnose", str(folder.parent)]) == 0
     capsys.readouterr()
     data = bytearray(log_of(folder).read_bytes())

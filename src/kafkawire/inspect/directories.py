@@ -2,7 +2,8 @@
 
 Rules:
 - Every file of a partition has a row, with its state: ok, damaged (batches or entries are wrong), cut (bytes left
-  over at the end), unread (nothing is known of such files).
+  over at the end), unread (an index whose log is not there).
+- Aborted transactions, snapshots, epochs and the topic's id are read, and held against the logs where those tell.
 - Segments of a partition must not overlap; where they do, that is a row of index_errors of the kind log.
 """
 
@@ -15,20 +16,29 @@ import pyarrow as pa
 
 from kafkawire.inspect.batch_rows import Origin, add_records
 from kafkawire.inspect.rows import Rows
+from kafkawire.inspect.sources.companions import (
+    COMPANIONS,
+    Companion,
+    check_aborted,
+    check_companion,
+    check_snapshot,
+)
 from kafkawire.inspect.sources.files import map_file
 from kafkawire.inspect.sources.segments import (
+    Disagreement,
     LogWalk,
     Partition,
     SegmentFile,
     check_index,
     check_time_index,
-    entries_of,
     find_partitions,
     read_index,
     walk_log,
 )
 from kafkawire.inspect.tables import BATCHES, INDEX_ERRORS, RECORDS, SEGMENT_FILES
-from kafkawire.inspect.topics import TopicNames, show_id
+from kafkawire.inspect.topics import show_id
+from kafkawire.log import DiskFiles
+from kafkawire.log.checkpoints import read_topic_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,22 +79,29 @@ class _Reader:
 
     def read(self, partition: Partition) -> None:
         """Every file of a partition."""
-        names = TopicNames()
-        names.learn_directories(partition.folder)
-        topic_id = show_id(next(iter(names.names), None))
+        topic_id = show_id(read_topic_id(DiskFiles(), partition.folder))
+        common = {"topic": partition.topic, "partition": partition.number, "topic_id": topic_id}
+        epochs: set[int] = set()
         by_offset: dict[int, dict[str, SegmentFile]] = {}
         for file in partition.files:
             by_offset.setdefault(file.base_offset, {})[file.kind] = file
         end: tuple[int, SegmentFile] | None = None
         for _, files in sorted(by_offset.items()):
-            common = {"topic": partition.topic, "partition": partition.number, "topic_id": topic_id}
             log = self._read_log(files, partition, common) if "log" in files else None
             if log is not None and len(log):
                 self._check_overlap(files["log"], int(log.columns["base_offset"][0]), end)
                 end = int(log.columns["last_offset"].max()), files["log"]
-            for kind in ("index", "timeindex", "txnindex", "snapshot"):
+                epochs |= {epoch for epoch in np.unique(log.columns["leader_epoch"]).tolist() if epoch >= 0}
+            for kind in ("index", "timeindex"):
                 if kind in files:
                     self._read_index(files[kind], log, files.get("log"), common)
+            if "txnindex" in files:
+                self._add(files["txnindex"].path, "txnindex", check_aborted(files["txnindex"].path, log), common)
+            if "snapshot" in files:
+                self._add(files["snapshot"].path, "snapshot", check_snapshot(files["snapshot"].path), common)
+        for name, kind in COMPANIONS.items():
+            if (path := partition.folder / name).is_file():
+                self._add(path, kind, check_companion(path, epochs), common)
 
     def _read_log(self, files: dict[str, SegmentFile], partition: Partition, common: dict[str, Any]) -> LogWalk:
         file = files["log"]
@@ -124,28 +141,34 @@ class _Reader:
     def _read_index(
         self, file: SegmentFile, log: LogWalk | None, log_file: SegmentFile | None, common: dict[str, Any]
     ) -> None:
-        before = len(self._errors)
-        if log is not None and log_file is not None and file.kind in ("index", "timeindex"):
-            entries = read_index(file)
-            found = (
+        entries = read_index(file)
+        wrong: list[Disagreement] = []
+        if log is not None and log_file is not None:
+            checked = (
                 check_index(file, entries, log, log_file.path.stat().st_size)
                 if file.kind == "index"
                 else check_time_index(file, entries, log)
             )
-            for each in found:
-                self._errors.add(each._asdict() | {"file": str(file.path), "kind": file.kind})
-        wrong = len(self._errors) - before
-        checked = file.kind in ("index", "timeindex") and log is not None
+            wrong = list(checked)
+        state = None if log is not None else "unread"
+        self._add(file.path, file.kind, Companion(len(entries), wrong), common, state)
+
+    def _add(self, path: Path, kind: str, checked: Companion, common: dict[str, Any], state: str | None = None) -> None:
+        """The row of a file that is no log, and of what is wrong in it."""
+        wrong = checked.wrong
+        for each in wrong:
+            self._errors.add(each._asdict() | {"file": str(path), "kind": kind})
+        fault = f"{len(wrong)} entries disagree with the log" if wrong and wrong[0].entry is not None else None
         self._files.add(
             common
             | {
-                "file": str(file.path),
-                "kind": file.kind,
-                "base_offset": file.base_offset,
-                "bytes": file.path.stat().st_size,
-                "entries": entries_of(file),
-                "state": "damaged" if wrong else ("ok" if checked else "unread"),
-                "fault": f"{wrong} entries disagree with the log" if wrong else None,
+                "file": str(path),
+                "kind": kind,
+                "base_offset": int(path.name[:20]) if path.name[:20].isdecimal() else None,
+                "bytes": path.stat().st_size,
+                "entries": checked.entries,
+                "state": state or ("damaged" if wrong else "ok"),
+                "fault": fault or (wrong[0].text if wrong else None),
             }
         )
 

@@ -3,7 +3,7 @@
 Rules:
 - An id never changes its name; a topic that was deleted and made again has another id.
 - Sources: Metadata, CreateTopics and DescribeTopicPartitions responses, `partition.metadata` files of log directories
-  (the directory says the name), and a user's file of lines `ID NAME`.
+  (the directory says the name; a damaged one tells nothing), and a user's file of lines `ID NAME`.
 - Ids are shown as Kafka shows them, in URL-safe base64.
 """
 
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.log import DiskFiles
+from kafkawire.log.checkpoints import read_topic_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,10 +50,9 @@ class TopicNames:
         """Take the ids of the partition directories below a log directory, or of the one that it is."""
         for path in sorted({*root.glob("partition.metadata"), *root.glob("*/partition.metadata")}):
             name = path.parent.name.rpartition("-")[0]
-            for line in path.read_text("utf-8", "replace").splitlines():
-                key, _, value = line.partition(":")
-                if key.strip() == "topic_id" and name:
-                    self.names[_parse(value.strip(), path)] = name
+            topic_id = read_topic_id(DiskFiles(), path.parent)
+            if name and topic_id is not None:
+                self.names[topic_id] = name
 
     def learn_file(self, path: Path) -> None:
         """Take the lines `ID NAME` of a user's file."""

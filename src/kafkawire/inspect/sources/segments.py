@@ -36,7 +36,6 @@ _COLUMNS: Final = (
     *("position", "size", "magic", "attributes", "base_offset", "last_offset", "record_count", "base_timestamp"),
     *("max_timestamp", "leader_epoch", "producer_id", "producer_epoch", "base_sequence", "crc"),
 )
-_ENTRY: Final = {"index": 8, "timeindex": 12, "txnindex": 34}
 
 
 class SegmentFile(NamedTuple):
@@ -58,10 +57,10 @@ class Partition:
 
 
 class Disagreement(NamedTuple):
-    """An entry of an index that the log does not bear out."""
+    """An entry of a file that the log does not bear out, or what is wrong with the file as a whole."""
 
-    entry: int
-    offset: int
+    entry: int | None
+    offset: int | None
     position: int | None
     expected: int | None
     found: int | None
@@ -154,16 +153,6 @@ def _nothing() -> dict[str, NDArray[np.int64]]:
     return {name: np.empty(0, np.int64) for name in _COLUMNS}
 
 
-def entries_of(file: SegmentFile) -> int:
-    """How many entries an index file has, without the room behind them."""
-    size = file.path.stat().st_size
-    if size == 0 or file.kind not in _ENTRY:
-        return 0
-    if file.kind == "txnindex":
-        return size // _ENTRY[file.kind]
-    return len(read_index(file))
-
-
 def read_index(file: SegmentFile) -> NDArray[Any]:
     """The entries of an `.index` or `.timeindex` file."""
     layout = _OFFSETS if file.kind == "index" else _TIMES
@@ -174,7 +163,6 @@ def read_index(file: SegmentFile) -> NDArray[Any]:
     blank = np.flatnonzero(
         (entries["offset"] == 0) & (entries["position" if file.kind == "index" else "timestamp"] == 0)
     )
-    blank = blank[blank > 0]
     return entries[: blank[0]] if len(blank) else entries
 
 
