@@ -51,7 +51,7 @@ class Delivery:
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Why the record was not delivered, or None; waited for."""
-        if not self._done:
+        if not self.done():
             with _LOCK:
                 waiter = None if self._done else self._waiter or threading.Event()
                 self._waiter = waiter

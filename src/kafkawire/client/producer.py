@@ -15,7 +15,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from kafkawire.client.batches import MAX_IN_FLIGHT, PartitionQueue, SendBatch
 from kafkawire.client.cluster import Cluster
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 _log = logging.getLogger("kafkawire.client")
+_BUSY_LINGER: Final = 0.001  # a batch that follows a full one is about to be filled too
 
 
 class Producer:
@@ -69,7 +70,7 @@ class Producer:
         """Find the cluster, and with idempotence get a producer id."""
         await self._cluster.start()
         self._loop = asyncio.get_running_loop()
-        self._sender = Sender(self._cluster, self.options, self._wake, self._release)
+        self._sender = Sender(self._cluster, self.options, self._wake, self._drain, self._release)
         try:
             await self._sender.start()
         except BaseException:
@@ -135,6 +136,7 @@ class Producer:
         batch.futures.append(future)
         batch.timestamps.append(stamp)
         if is_full:
+            self._drain(closing=False)
             await asyncio.sleep(0)
         return future
 
@@ -211,9 +213,10 @@ class Producer:
                 queue.close_filling()
         batch = queue.filling = SendBatch(self.options, self._loop.time())
         batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._expire, queue, batch)
-        if self.options.linger_ms:
-            self._loop.call_later(self.options.linger_ms / 1000, self._wake)
-        if is_full or not self.options.linger_ms:
+        linger = self.options.linger_ms / 1000
+        if linger or is_full:
+            self._loop.call_later(linger or _BUSY_LINGER, self._wake)
+        else:
             self._wake()
         return batch
 
@@ -272,16 +275,20 @@ class Producer:
     def _wake(self) -> None:
         if not self._wakes_soon:
             self._wakes_soon = True
-            self._loop.call_soon(self._drain)
+            self._loop.call_soon(self._drain_when_awake)
 
-    def _drain(self) -> None:
+    def _drain_when_awake(self) -> None:
         self._wakes_soon = False
+        self._drain()
+
+    def _drain(self, *, closing: bool = True) -> None:
+        """Send what is ready; unless told otherwise, that is also what is not full but due."""
         now = self._loop.time()
         linger = 0 if self._flushing or not self._running else self.options.linger_ms / 1000
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in self._queues.values():
             filling = queue.filling
-            if filling is not None and not queue.waiting and now - filling.opened_at >= linger:
+            if closing and filling is not None and not queue.waiting and now - filling.opened_at >= linger:
                 if len(queue.in_flight) >= self._in_flight and not self._flushing:
                     continue  # it fills further while it cannot go
                 queue.close_filling()

@@ -45,11 +45,13 @@ class Sender:
         cluster: Cluster,
         options: ProducerOptions,
         wake: Callable[[], None],
+        drain: Callable[[], None],
         release: Callable[[SendBatch], None],
     ) -> None:
         self._cluster = cluster
         self._options = options
         self._wake = wake
+        self._drain = drain
         self._release = release
         self._identity: Identity | None = None
         self._requests: Counter[int] = Counter()
@@ -120,7 +122,8 @@ class Sender:
                     self._failed(queue, batch, error)
         finally:
             self._requests[node] -= 1
-            self._wake()
+        # at once, not when the loop comes round: a busy sender lets it come round only between batches
+        self._drain()
 
     def _request(
         self, connection: Connection, sent: list[tuple[PartitionQueue, SendBatch]]
