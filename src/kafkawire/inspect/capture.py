@@ -56,7 +56,14 @@ def read_captures(
     topics: TopicNames | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Reading:
-    """The tables of capture files; `progress` is told of exchanges as their bodies are read."""
+    """The tables of capture files; `progress` is told of exchanges as their bodies are read.
+
+    With `ports`, only connections that use one of them are read; without `bodies`, only what headers tell. Records, and
+    their values, are left out unless they are asked for. `topics` has the names of topics that are known by id.
+
+    >>> sorted(read_captures([], bodies=False).tables)
+    ['connections', 'exchanges', 'gaps']
+    """
     captures = [open_capture(path, ports=ports) for path in paths]
     faults = [f"{capture.path}: {fault}" for capture in captures for fault in capture.faults]
     packets = sum(len(capture.packets) for capture in captures)

@@ -165,7 +165,11 @@ def _explain_stored(view: memoryview, name: str) -> Explanation:
 
 
 def explain_records(data: Buffer, *, start: int = 0, end: int | None = None, topic: str | None = None) -> Explanation:
-    """The tree of record batches that follow each other, as in a log file or a records field."""
+    """The tree of record batches that follow each other, as in a log file or a records field.
+
+    >>> explain_records(b"").title
+    'records'
+    """
     view = memoryview(data).cast("B")
     end = len(view) if end is None else end
     root = Node("", start, end - start, "records", expand=partial(explain_batches, view, start, end, topic))

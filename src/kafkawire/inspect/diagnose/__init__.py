@@ -64,7 +64,12 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def diagnose(tables: Mapping[str, pa.Table], thresholds: Thresholds | None = None) -> list[Finding]:
-    """Every finding about a run, the worst first, then by time."""
+    """Every finding about a run, the worst first, then by time.
+
+    >>> from kafkawire.inspect.capture import read_captures
+    >>> diagnose(read_captures([]).tables)
+    []
+    """
     evidence, limits = Evidence(tables), thresholds or Thresholds()
     found = [finding.capped(evidence) for rule in RULES for finding in rule(evidence, limits)]
     return sorted(found, key=lambda finding: (-LEVELS.index(finding.level), finding.t0 or 0))
