@@ -1,44 +1,51 @@
 """Clients of a Kafka cluster.
 
 `Producer`, `Consumer` and `Admin` are for asyncio; `kafkawire.client.blocking` has the same names for plain calls, and
-`kafkawire.client.fetch` reads offset ranges in bulk, as Arrow batches, without an event loop.
+`kafkawire.client.fetch` reads offset ranges in bulk, as Arrow batches, without an event loop. Names are imported when
+they are first asked for, so that each of them loads only what it needs.
 """
 
-from kafkawire.client.admin import Admin
-from kafkawire.client.batches import RecordMetadata
-from kafkawire.client.committing import OffsetAndMetadata
-from kafkawire.client.consumer import Consumer
-from kafkawire.client.decoding import ConsumerRecord
-from kafkawire.client.described import (
-    AdminErrors,
-    ClusterDescription,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSource,
-    GroupDescription,
-    GroupListing,
-    GroupMember,
-    LogDirEntry,
-    NewTopic,
-    ResourceType,
-)
-from kafkawire.client.errors import (
-    AuthenticationFailedError,
-    BufferFullError,
-    ClientError,
-    ClosedError,
-    ConnectionLostError,
-    GroupError,
-    NoOffsetError,
-    OptionError,
-    RecordTooLargeError,
-    RequestTimeoutError,
-    UnknownPartitionError,
-)
-from kafkawire.client.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
-from kafkawire.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
-from kafkawire.client.producer import Producer
-from kafkawire.client.subscription import RebalanceListener
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafkawire.client.admin import Admin
+    from kafkawire.client.batches import RecordMetadata
+    from kafkawire.client.committing import OffsetAndMetadata
+    from kafkawire.client.consumer import Consumer
+    from kafkawire.client.decoding import ConsumerRecord
+    from kafkawire.client.described import (
+        AdminErrors,
+        ClusterDescription,
+        ConfigEntry,
+        ConfigResource,
+        ConfigSource,
+        GroupDescription,
+        GroupListing,
+        GroupMember,
+        LogDirEntry,
+        NewTopic,
+        ResourceType,
+    )
+    from kafkawire.client.errors import (
+        AuthenticationFailedError,
+        BufferFullError,
+        ClientError,
+        ClosedError,
+        ConnectionLostError,
+        GroupError,
+        NoOffsetError,
+        OptionError,
+        RecordTooLargeError,
+        RequestTimeoutError,
+        UnknownPartitionError,
+    )
+    from kafkawire.client.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
+    from kafkawire.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
+    from kafkawire.client.producer import Producer
+    from kafkawire.client.subscription import RebalanceListener
 
 __all__ = [
     "EARLIEST",
@@ -79,3 +86,55 @@ __all__ = [
     "TopicPartition",
     "UnknownPartitionError",
 ]
+
+_HOMES = {
+    "Admin": "admin",
+    "AdminErrors": "described",
+    "AuthenticationFailedError": "errors",
+    "BufferFullError": "errors",
+    "ClientError": "errors",
+    "ClosedError": "errors",
+    "ClusterDescription": "described",
+    "ConfigEntry": "described",
+    "ConfigResource": "described",
+    "ConfigSource": "described",
+    "ConnectionLostError": "errors",
+    "Consumer": "consumer",
+    "ConsumerRecord": "decoding",
+    "EARLIEST": "offsets",
+    "GroupDescription": "described",
+    "GroupError": "errors",
+    "GroupListing": "described",
+    "GroupMember": "described",
+    "LATEST": "offsets",
+    "LogDirEntry": "described",
+    "MAX_TIMESTAMP": "offsets",
+    "NewTopic": "described",
+    "NoOffsetError": "errors",
+    "Node": "metadata",
+    "OffsetAndMetadata": "committing",
+    "OffsetAndTimestamp": "offsets",
+    "OptionError": "errors",
+    "PartitionInfo": "metadata",
+    "Producer": "producer",
+    "RebalanceListener": "subscription",
+    "RecordMetadata": "batches",
+    "RecordTooLargeError": "errors",
+    "RequestTimeoutError": "errors",
+    "ResourceType": "described",
+    "TopicInfo": "metadata",
+    "TopicPartition": "metadata",
+    "UnknownPartitionError": "errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -91,7 +91,7 @@ class Consumer:
         """Read these topics, or those whose names match, from now on."""
         self._subscription.subscribe(topics, pattern, listener)
         if self._running:
-            self._following = asyncio.create_task(self._subscription.follow())
+            self._following = asyncio.create_task(self._subscription.follow_or_fail())
 
     async def unsubscribe(self) -> None:
         """Read nothing any more."""

@@ -19,8 +19,11 @@ class AdminErrors(ClientError):  # noqa: N818 - several errors, each with its na
     """Several things failed; `errors` has each of them by name."""
 
     def __init__(self, errors: Mapping[str, KafkaError]) -> None:
-        super().__init__("; ".join(f"{name}: {error}" for name, error in errors.items()))
         self.errors = dict(errors)
+        super().__init__(self.errors)
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name}: {error}" for name, error in self.errors.items())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,7 +110,7 @@ class Subscription:
         """Make what is wanted so."""
         if not self._running or not self.is_automatic:
             return
-        await self._cluster.refresh()
+        await self._cluster.retry("metadata", self._cluster.refresh)
         if self._options.group_id is None:
             self._take_everything()
         elif self.membership is None:
@@ -118,6 +118,13 @@ class Subscription:
             self.membership.start()
         else:
             self.membership.rejoin()
+
+    async def follow_or_fail(self) -> None:
+        """As `follow`, for when nobody waits: the application is told when it next asks."""
+        try:
+            await self.follow()
+        except KafkaWireError as error:
+            self.fail(error)
 
     async def unsubscribe(self) -> None:
         """Want nothing any more; the group is left."""
