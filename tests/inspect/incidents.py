@@ -29,6 +29,7 @@ from tests.inspect.scenes import (
     legacy,
     long_poll,
     metadata,
+    polling_until,
     producing,
     recovered,
     refetching,
@@ -121,6 +122,7 @@ INCIDENTS = {
     "pending requests": Incident(
         "closed-pending", closing("client", acks=1, idle=30_000, flag=RST, pending=True), closing("client", acks=1)
     ),
+    "polls given up and polls left": Incident("closed-pending", polling_until(60_000), polling_until(400)),
     "retries": Incident(
         "retries",
         producing((batch(b"a", **NUMBERED, base_sequence=0), -1, 7), (batch(b"a", **NUMBERED, base_sequence=0), 5, 0)),

@@ -173,6 +173,17 @@ def closing(closer: str, *, acks: int = 0, idle: float = 50, flag: int = 1, pend
     return build
 
 
+def polling_until(milliseconds: float) -> Build:
+    """A client that closes while its fetch, which may wait for half a second, has no answer."""
+
+    def build() -> list[Conversation]:
+        one = talk()
+        one.request(fetch(0, -1, (0, 5)), 11)
+        return [one.wait(milliseconds).close("client")]
+
+    return build
+
+
 def starting(up: bytes, down: bytes = b"") -> Build:
     def build() -> list[Conversation]:
         one = talk(greets=False).send(up).wait(1)

@@ -133,9 +133,17 @@ def _absent(folder: Path) -> Path:
     return path
 
 
+def _deleted(folder: Path) -> Path:
+    path = folder / f"{0:020d}.log.deleted"
+    path.write_bytes(first(folder, ".log").read_bytes() * 2)
+    return path
+
+
 @pytest.mark.parametrize(
-    "nearly", [_preallocated, _absent, _text("leader-epoch-checkpoint", "0\n3\n0 0\n1 80\n2 120\n")]
+    "nearly", [_preallocated, _absent, _deleted, _text("leader-epoch-checkpoint", "0\n3\n0 0\n1 80\n2 120\n")]
 )
 def test_what_brokers_leave_behind_is_not_wrong(folder: Path, nearly: Callable[[Path], Path]) -> None:
+    before = tables(folder)["batches"].num_rows
     nearly(folder)
     assert findings(folder) == []
+    assert tables(folder)["batches"].num_rows == before

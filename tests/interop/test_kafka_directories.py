@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import batch, records
 
+from kafkawire.inspect import read_directories
 from kafkawire.log import DiskFiles, LogDirectory
 from kafkawire.log.findings import verify_paths
 
@@ -58,6 +59,15 @@ async def _produce(address: str) -> None:
             await producer.send_and_wait("keys", b"%d" % number, key=b"%d" % (number % 5))
             await asyncio.sleep(0.05)
     await asyncio.sleep(2)
+
+
+def test_the_inspector_finds_nothing_wrong(made: Path) -> None:
+    read = read_directories([made / "data"])
+    states = {row["state"] for row in read["segment_files"].to_pylist()}
+    assert "ok" in states
+    assert states <= {"ok", "leftover"}
+    assert read["index_errors"].num_rows == 0
+    assert all(read["batches"]["crc_ok"].to_pylist())
 
 
 @pytest.fixture

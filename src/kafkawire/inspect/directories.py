@@ -2,7 +2,7 @@
 
 Rules:
 - Every file of a partition has a row, with its state: ok, damaged (batches or entries are wrong), cut (bytes left
-  over at the end), unread (an index whose log is not there).
+  over at the end), unread (an index whose log is not there), leftover (of a deletion or a cleaning; not looked into).
 - Aborted transactions, snapshots, epochs and the topic's id are read, and held against the logs where those tell.
 - Segments of a partition must not overlap; where they do, that is a row of index_errors of the kind log.
 """
@@ -88,6 +88,9 @@ class _Reader:
         epochs: set[int] = set()
         by_offset: dict[int, dict[str, SegmentFile]] = {}
         for file in partition.files:
+            if file.is_left_over:
+                self._add(file.path, file.kind, Companion(0, []), common, "leftover")
+                continue
             by_offset.setdefault(file.base_offset, {})[file.kind] = file
         end: tuple[int, SegmentFile] | None = None
         for _, files in sorted(by_offset.items()):

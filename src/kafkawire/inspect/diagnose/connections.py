@@ -3,7 +3,8 @@
 Rules:
 - One finding a connection, by the first cause that fits: the bytes are not Kafka's, the request is too large, the
   version is not served, authentication failed or lapsed, a produce without acks failed, it was idle, requests pend.
-- A connection that a client closed with nothing pending is no incident.
+- A connection that a client closed with nothing pending is no incident; nor is one that it closed while it waited for
+  data, within the time that its fetch allows. A client that leaves within a second of asking is worth knowing only.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.inspect.diagnose.evidence import Evidence, Row
+    from kafkawire.inspect.diagnose.findings import Level
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
 _API_VERSIONS, _SASL_HANDSHAKE, _SASL_AUTHENTICATE = 18, 17, 36
 _UNSUPPORTED_MECHANISM, _AUTHENTICATION_FAILED = 33, 58
 _SOON_MS: Final = 10_000
+_POLLS: Final = (1, 78)
 _BALANCERS: Final = (240, 350)
 
 
@@ -37,7 +40,7 @@ def closed_connections(evidence: Evidence, limits: Thresholds) -> Iterator[Findi
             or _unserved(connection, rows, served)
             or _acks_zero(connection, rows)
             or _idle(connection, limits)
-            or _pending(connection, rows)
+            or _pending(connection, rows, limits)
         )
         if finding is not None:
             yield finding
@@ -147,11 +150,14 @@ def _idle(connection: Row, limits: Thresholds) -> Finding | None:
     return about_connection("closed-idle", "info", connection, text, advice)
 
 
-def _pending(connection: Row, rows: list[Row]) -> Finding | None:
+def _pending(connection: Row, rows: list[Row], limits: Thresholds) -> Finding | None:
     waiting = [row for row in rows if row["state"] == "unanswered"]
     if not waiting or connection["closed_by"] is None:
         return None
     age = (connection["t_close"] - when(waiting[0])) / SECOND
+    leaves = connection["closed_by"] == "client" and connection["close_kind"] == "fin"
+    if leaves and all(_is_polling(row, connection["t_close"], limits) for row in waiting):
+        return None
     how = "reset" if connection["close_kind"] == "rst" else "closed"
     text = f"{connection['closed_by']} {how} it with {len(waiting)} requests unanswered, the oldest for {age:.1f} s"
     advice = (
@@ -159,7 +165,15 @@ def _pending(connection: Row, rows: list[Row]) -> Finding | None:
         if connection["closed_by"] == "client"
         else "The broker failed or restarted: look at its log at this time."
     )
-    return about("closed-pending", "error", waiting, text, advice, t1=connection["t_close"])
+    level: Level = "info" if leaves and age * 1000 < limits.slow_ms else "error"
+    return about("closed-pending", level, waiting, text, advice, t1=connection["t_close"])
+
+
+def _is_polling(row: Row, closed: int, limits: Thresholds) -> bool:
+    """Whether a request may still wait for data when its connection is closed."""
+    if row["api_key"] not in _POLLS or row["max_wait_ms"] is None:
+        return False
+    return bool(closed - when(row) <= (row["max_wait_ms"] + limits.slow_ms) * 1000)
 
 
 def _turned_away(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:

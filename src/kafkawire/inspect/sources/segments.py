@@ -2,6 +2,7 @@
 
 Rules:
 - A partition is a directory `topic-N` that holds files named by an offset; a log directory holds partitions.
+- A file that is named for deletion, or that cleaning has not finished, is left over: it is no part of the log.
 - A log is walked by its own lengths, never by its index: the index is what is checked. Behind a batch whose checksum
   fails the walk goes on; behind a header that makes no sense it goes on at the next batch that the index names.
 - An index ends at its first entry of zeros: the broker had allocated the rest.
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect.sources.files import Bytes
 
 _FOLDER: Final = re.compile(r"(.+)-(\d+)(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
-_SEGMENT: Final = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex|snapshot)(?:\.(?:deleted|cleaned|swap))?")
+_SEGMENT: Final = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex|snapshot)(\.(?:deleted|cleaned|swap))?")
 _OFFSETS: Final = np.dtype([("offset", ">i4"), ("position", ">i4")])
 _TIMES: Final = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
 _COLUMNS: Final = (
@@ -44,6 +45,7 @@ class SegmentFile(NamedTuple):
     path: Path
     kind: str
     base_offset: int
+    is_left_over: bool = False
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ def _segment_files(folder: Path) -> Iterator[SegmentFile]:
     for path in sorted(folder.iterdir()):
         name = _SEGMENT.fullmatch(path.name)
         if name is not None and path.is_file():
-            yield SegmentFile(path, name[2], int(name[1]))
+            yield SegmentFile(path, name[2], int(name[1]), name[3] is not None)
 
 
 def walk_log(data: Bytes, resume: NDArray[np.int64] | None = None) -> LogWalk:
