@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer", bound=Message)
 _SET, _DELETE = 0, 1
+_DOCUMENTED_FROM = 3
 
 
 class Admin(GroupAdmin):
@@ -187,8 +188,10 @@ class Admin(GroupAdmin):
             wanted = DescribeConfigsRequest.DescribeConfigsResource(
                 resource_type=resource.type, resource_name=resource.name, configuration_keys=None
             )
-            request = DescribeConfigsRequest(resources=[wanted], include_documentation=True)
-            answer = await self._about(resource, request, DescribeConfigsResponse)
+            connection = await self._cluster.connection(self._node_of(resource))
+            explained = connection.negotiated.version("DescribeConfigs") >= _DOCUMENTED_FROM
+            request = DescribeConfigsRequest(resources=[wanted], include_documentation=explained)
+            answer = await connection.request(request, DescribeConfigsResponse)
             for each in answer.results:
                 if each.error_code:
                     errors[resource.name] = error_for(each.error_code, each.error_message)
@@ -211,7 +214,7 @@ class Admin(GroupAdmin):
             resource_type=resource.type, resource_name=resource.name, configs=entries
         )
         request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=validate_only)
-        answer = await self._about(resource, request, IncrementalAlterConfigsResponse)
+        answer = await self._cluster.request(self._node_of(resource), request, IncrementalAlterConfigsResponse)
         raise_errors(
             {
                 each.resource_name: error_for(each.error_code, each.error_message)
@@ -309,10 +312,9 @@ class Admin(GroupAdmin):
 
         return await self._cluster.retry(type(request).__name__.removesuffix("Request"), ask)
 
-    async def _about(self, resource: ConfigResource, request: Message, answer: type[_Answer]) -> _Answer:
+    def _node_of(self, resource: ConfigResource) -> int:
         is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdecimal()
-        node = int(resource.name) if is_broker else self._cluster.any_node()
-        return await self._cluster.request(node, request, answer)
+        return int(resource.name) if is_broker else self._cluster.any_node()
 
 
 def _config_entry(entry: DescribeConfigsResponse.DescribeConfigsResourceResult) -> ConfigEntry:
