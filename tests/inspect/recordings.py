@@ -29,21 +29,27 @@ class Recorded(NamedTuple):
 
 
 def record(path: Path, client: Client) -> Recorded:
-    """Let a client write and read through a proxy that records into a file."""
-    with RunningBroker() as broker, path.open("wb") as file:
-        host, _, port = broker.bootstrap_servers.rpartition(":")
+    """Let a client write and read through a proxy, before our broker, that records into a file."""
+    with RunningBroker() as broker:
+        values = record_from(path, client, broker.bootstrap_servers)
+        return Recorded(values, broker.requests, int(broker.bootstrap_servers.rpartition(":")[2]))
 
-        async def run() -> list[bytes]:
-            quiet = Printer(quiet=True, as_json=False)
-            proxy = Proxy(("127.0.0.1", 0), (host, int(port)), "127.0.0.1", None, Recording(file), quiet)
-            await proxy.start()
-            try:
-                return await asyncio.wait_for(client(f"127.0.0.1:{proxy.port}"), 40)
-            finally:
-                await proxy.stop()
 
-        values = asyncio.run(run())
-        return Recorded(values, broker.requests, int(port))
+def record_from(path: Path, client: Client, address: str) -> list[bytes]:
+    """Let a client write and read through a proxy that records; what it read."""
+    host, _, port = address.rpartition(":")
+
+    async def run(recording: Recording) -> list[bytes]:
+        quiet = Printer(quiet=True, as_json=False)
+        proxy = Proxy(("127.0.0.1", 0), (host, int(port)), "127.0.0.1", None, recording, quiet)
+        await proxy.start()
+        try:
+            return await asyncio.wait_for(client(f"127.0.0.1:{proxy.port}"), 40)
+        finally:
+            await proxy.stop()
+
+    with path.open("wb") as file:
+        return asyncio.run(run(Recording(file)))
 
 
 async def with_aiokafka(bootstrap: str) -> list[bytes]:
