@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyarrow import dataset
+from tests.inspect.captures import merge, write_pcap
+from tests.inspect.incidents import INCIDENTS
 from tests.spark.logs import batch, batches, damage, write_index, write_segment
 from tests.spark.running import spark
 
@@ -152,6 +154,50 @@ def test_the_demo_leaves_other_directories_alone(tmp_path: Path, capsys: Capture
     assert main(["demo", "--out", str(tmp_path)]) == 1
     assert "is not empty and holds no earlier demo" in capsys.readouterr().err
     assert (tmp_path / "logs" / "precious").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("spark")
+def test_captures_give_tables_findings_and_a_report(tmp_path: Path, capsys: Capture) -> None:
+    capture, out = tmp_path / "x.pcap", tmp_path / "tables"
+    capture.write_bytes(write_pcap(merge(INCIDENTS["duplicates"].shows()), nanoseconds=True))
+    assert main(["pipeline", "run", "--source", "captures", str(capture), "--out", str(out)]) == 1
+    printed = capsys.readouterr().out
+    assert "error    duplicates: orders-3: the same batch of 2 records was stored at offsets 5 and 7" in printed
+    assert str(out / "report.html") in printed
+    assert (out / "report.html").read_text().count("<article") == 1
+    manifest = read_manifest(out)
+    assert (manifest["state"], manifest["source"]["kind"], manifest["summary"]["findings"]["error"]) == (
+        "complete",
+        "captures",
+        1,
+    )
+    assert manifest["tables"]["exchanges"]["rows"] == dataset.dataset(out / "exchanges").count_rows() == 3
+
+
+@pytest.mark.usefixtures("spark")
+def test_captures_without_the_tables_that_rules_look_at_are_not_judged(tmp_path: Path, capsys: Capture) -> None:
+    capture, out = tmp_path / "x.pcap", tmp_path / "tables"
+    capture.write_bytes(write_pcap(merge(INCIDENTS["duplicates"].shows()), nanoseconds=True))
+    arguments = ["pipeline", "run", "--source", "captures", str(capture), "--out", str(out), "--table", "connections"]
+    assert main(arguments) == 0
+    assert "findings: not looked for" in capsys.readouterr().out
+    assert not (out / "findings").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--source", "captures", "--table", "index_errors"), "--table index_errors: captures have capture_files"),
+        (("--source", "captures", "--mode", "failfast"), "--mode is for segments"),
+        (("--source", "segments", "--values"), "--values is for captures"),
+        (("--source", "captures"), "no captures in"),
+    ],
+)
+def test_what_a_source_does_not_have_is_refused(
+    tmp_path: Path, capsys: Capture, arguments: tuple[str, ...], problem: str
+) -> None:
+    assert main(["pipeline", "run", str(tmp_path), "--out", str(tmp_path / "tables"), *arguments]) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_a_difference_is_named_by_its_place() -> None:

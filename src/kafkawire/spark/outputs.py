@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 LOG: Final = "spark.log"
-TABLES: Final = ("batches", "records", "segment_files", "index_errors", "faults")
+REPORT: Final = "report.html"
+TABLES: Final = (
+    *("batches", "records", "segment_files", "index_errors", "faults"),
+    *("capture_files", "connections", "gaps", "exchanges", "exchange_partitions", "findings"),
+)
 
 
 class OutputDirectory:
@@ -50,7 +54,8 @@ class OutputDirectory:
         if earlier:
             for table in TABLES:
                 shutil.rmtree(directory.table(table), ignore_errors=True)
-            (directory.path / LOG).unlink(missing_ok=True)
+            for file in (LOG, REPORT):
+                (directory.path / file).unlink(missing_ok=True)
         return directory
 
     def table(self, name: str) -> Path:
@@ -60,6 +65,10 @@ class OutputDirectory:
     @property
     def log_file(self) -> Path:
         return self.path / LOG
+
+    @property
+    def report(self) -> Path:
+        return self.path / REPORT
 
     def write_manifest(self, content: Mapping[str, Any]) -> Path:
         """Put a manifest in place of the one that is there."""

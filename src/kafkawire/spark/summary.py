@@ -1,5 +1,7 @@
 """What a run found, in numbers: measured while the tables were written, or read from them.
 
+`Summary` is what runs over any input have in common, `SegmentsSummary` what log files have besides.
+
 Rules:
 - A number that the chosen tables do not tell is None, never 0.
 - Times are milliseconds since 1970; records without a time do not count for the range.
@@ -14,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
+from kafkawire.inspect.diagnose import LEVELS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -24,10 +28,46 @@ if TYPE_CHECKING:
 
 @dataclass
 class Summary:
-    """The numbers of one run."""
+    """The numbers that every run has."""
 
     files: int = 0
     bytes: int = 0
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    findings: dict[str, int] | None = None
+    rules: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def take(self, table: str, measured: dict[str, Any]) -> None:
+        """Take what was measured while a table was written."""
+        self.rows[table] = measured["rows"]
+
+    def take_findings(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """Take how many findings there are, by level and rule."""
+        self.findings = dict.fromkeys(reversed(LEVELS), 0)
+        for (level, rule), count in sorted(counts.items()):
+            self.findings[level] += count
+            self.rules[rule] = self.rules.get(rule, 0) + count
+        self.rows["findings"] = sum(counts.values())
+
+    def rows_of(self, table: str) -> int | None:
+        """How many rows a table has."""
+        return self.rows.get(table)
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether something is wrong, beyond what is merely worth knowing."""
+        return any(count for level, count in (self.findings or {}).items() if level != "info")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class SegmentsSummary(Summary):
+    """The numbers of a run over log files."""
+
     topics: int = 0
     partitions: int = 0
     batches: int | None = None
@@ -36,17 +76,14 @@ class Summary:
     tombstones: int | None = None
     key_bytes: int | None = None
     value_bytes: int | None = None
-    first_timestamp: int | None = None
-    last_timestamp: int | None = None
     faults: int = 0
     segment_files: int | None = None
     index_errors: int | None = None
-    seconds: float = 0.0
     formats: list[dict[str, Any]] = field(default_factory=list)
     fault_examples: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def of_files(cls, files: Sequence[SegmentFile]) -> Summary:
+    def of_files(cls, files: Sequence[SegmentFile]) -> SegmentsSummary:
         return cls(
             files=len(files),
             bytes=sum(file.size for file in files),
@@ -54,37 +91,20 @@ class Summary:
             partitions=len({(file.topic, file.partition) for file in files}),
         )
 
-    def take_batches(self, measured: dict[str, Any]) -> None:
-        self.batches = measured["batches"]
-        self.control_batches = measured["control_batches"] or 0
-        self._take_common(measured)
-
-    def take_records(self, measured: dict[str, Any]) -> None:
-        self.records = measured["records"]
-        self.tombstones = measured["tombstones"] or 0
-        self.key_bytes = measured["key_bytes"] or 0
-        self.value_bytes = measured["value_bytes"] or 0
-        self._take_common(measured)
-
-    def _take_common(self, measured: dict[str, Any]) -> None:
-        self.faults = max(self.faults, measured["faults"])
-        self.first_timestamp = measured["first_timestamp"]
-        self.last_timestamp = measured["last_timestamp"]
-
-    def take_rows(self, table: str, measured: dict[str, Any]) -> None:
-        setattr(self, table, measured["rows"])
-
-    def rows_of(self, table: str) -> int | None:
-        """How many rows a table has; there is a field of its name."""
-        rows: int | None = getattr(self, table)
-        return rows
+    def take(self, table: str, measured: dict[str, Any]) -> None:
+        self.rows[table] = measured[table] if table in ("batches", "records") else measured["rows"]
+        setattr(self, table, self.rows[table])
+        for name in ("control_batches", "tombstones", "key_bytes", "value_bytes"):
+            if name in measured:
+                setattr(self, name, measured[name] or 0)
+        if "first_timestamp" in measured:
+            self.faults = max(self.faults, measured["faults"])
+            self.first_timestamp = measured["first_timestamp"]
+            self.last_timestamp = measured["last_timestamp"]
 
     @property
     def has_findings(self) -> bool:
-        return bool(self.faults or self.index_errors)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return super().has_findings or bool(self.faults or self.index_errors)
 
 
 def batch_measures() -> list[Column]:

@@ -1,0 +1,125 @@
+"""Packet captures as the input of a pipeline run.
+
+Rules:
+- Every table is the inspector's; `capture_files` tells of the files. What could not be decoded is in the tables: in
+  `gaps`, in the state and `fault` of exchanges, in the `kind` of connections.
+- Records have keys, headers and lengths; values only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+
+from kafkawire.spark.capture_files import CaptureFile, list_captures
+from kafkawire.spark.captures import FORMAT
+from kafkawire.spark.judging import judge_captures
+from kafkawire.spark.report_captures import capture_chapters
+from kafkawire.spark.summary import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from kafkawire.spark.chapters import Chapter
+    from kafkawire.spark.written import WrittenTables
+
+_BY_TOPIC: Final = ("exchange_partitions", "batches", "records")
+_ALL: Final = ("capture_files", "connections", "gaps", "exchanges", *_BY_TOPIC)
+
+
+@dataclass
+class CapturesSummary(Summary):
+    """The numbers of a run over captures."""
+
+    packets: int | None = None
+    connections: int | None = None
+    kafka_connections: int | None = None
+    tls_connections: int | None = None
+    missing_bytes: int | None = None
+    skipped_bytes: int | None = None
+    exchanges: int | None = None
+    undecoded: int | None = None
+    unanswered: int | None = None
+    batches: int | None = None
+    records: int | None = None
+    faults: int | None = None
+
+    def take(self, table: str, measured: dict[str, Any]) -> None:
+        super().take(table, measured)
+        for name in (*measured, table):
+            if hasattr(self, name) and name != "rows":
+                setattr(self, name, measured["rows"] if name == table else measured[name])
+
+
+@dataclass
+class CapturesInput:
+    """Capture files, directories of them, patterns."""
+
+    paths: Sequence[str]
+    values: bool = False
+    kind: str = "captures"
+    choices: Sequence[str] = _ALL
+    default: Sequence[str] = _ALL
+    _files: list[CaptureFile] = field(default_factory=list)
+
+    def files(self) -> list[dict[str, Any]]:
+        self._files = list_captures(self.paths)
+        return [{"file": file.name, "bytes": file.size} for file in self._files]
+
+    def nothing(self) -> str:
+        return f"no captures in {', '.join(self.paths)}; expected files of tcpdump or Wireshark, such as kafka.pcap"
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": self.kind, "paths": list(self.paths), "values": self.values}
+
+    def summary(self) -> CapturesSummary:
+        return CapturesSummary(files=len(self._files), bytes=sum(file.size for file in self._files))
+
+    def read(self, spark: SparkSession, table: str, tasks: int) -> DataFrame:
+        return (
+            spark.read.format(FORMAT)
+            .option("table", table)
+            .option("values", str(self.values).lower())
+            .option("minPartitions", str(tasks))
+            .load(list(self.paths))
+        )
+
+    def sound(self, rows: DataFrame) -> DataFrame:
+        return rows
+
+    def measures(self, table: str) -> list[Column]:
+        if table == "capture_files":
+            return [F.sum("packets").alias("packets"), F.sum(F.size("faults")).alias("faults")]
+        if table == "connections":
+            return [
+                F.count(F.when(F.col("kind") == "kafka", 1)).alias("kafka_connections"),
+                F.count(F.when(F.col("tls"), 1)).alias("tls_connections"),
+                F.coalesce(F.sum("missing_bytes"), F.lit(0)).alias("missing_bytes"),
+                F.coalesce(F.sum(F.when(F.col("kind") == "kafka", F.col("skipped_bytes"))), F.lit(0)).alias(
+                    "skipped_bytes"
+                ),
+                F.unix_millis(F.min("t_first")).alias("first_timestamp"),
+                F.unix_millis(F.max("t_last")).alias("last_timestamp"),
+            ]
+        if table == "exchanges":
+            return [
+                F.count("fault").alias("undecoded"),
+                F.count(F.when(F.col("state") == "unanswered", 1)).alias("unanswered"),
+            ]
+        return []
+
+    def partitioning(self, table: str) -> Sequence[str]:
+        return ("topic",) if table in _BY_TOPIC else ()
+
+    def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
+        return {}
+
+    def judge(self, tables: WrittenTables) -> DataFrame | None:
+        return judge_captures(tables)
+
+    def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
+        return capture_chapters(tables, summary)

@@ -1,0 +1,196 @@
+"""Charts as inline SVG.
+
+Rules:
+- Colours are the page's, by class: a chart looks right in light and dark, and on paper.
+- Every mark has a `title` with its exact value; a legend names series wherever there are two or more.
+- Nothing is drawn that is not in the block: gaps in time are zeros because the sums are.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.spark.amounts import moment, short, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kafkawire.spark.chapters import Bars, OverTime, Ranges, Steps, Unit
+
+_WIDTH: Final = 1000
+_HEIGHT: Final = 220
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 10, 26
+_ROW: Final = 26
+_NAMES: Final = 190
+COLOURS: Final = 8
+_TOPS: Final = (1, 2, 4, 8, 10, 20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 1024)
+
+
+def over_time(chart: OverTime) -> str:
+    """Lines, or stacked bars, over time."""
+    factor = 1000 / chart.steps.step if chart.per_second else 1.0
+    values = {name: [value * factor for value in series] for name, series in chart.series.items()}
+    totals = [sum(column) for column in zip(*values.values(), strict=True)] if chart.stacked else []
+    largest = max(totals if chart.stacked else (max(series) for series in values.values()), default=0)
+    top = nice_top(largest, 1024 if chart.unit == "bytes" else 1000)
+    body = [*_grid(top, chart.unit, "/s" if chart.per_second else ""), *_time_axis(chart.steps)]
+    body += _stack(chart, values, top) if chart.stacked else _lines(chart, values, top)
+    return _legend(list(values)) + _svg(_HEIGHT, body, chart.title)
+
+
+def bars(chart: Bars) -> str:
+    """Horizontal bars."""
+    largest = max((value for _, value in chart.items), default=0) or 1
+    room = _WIDTH - _NAMES - 110
+    body = []
+    for number, (name, value) in enumerate(chart.items):
+        y, length = number * _ROW, max(room * value / largest, 1)
+        body += [
+            f"<g><title>{escape(name)}: {show(value, chart.unit)}</title>{_label(name, y)}",
+            f'<rect class="c0" x="{_NAMES}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 8}" rx="3"/>',
+            f'<text class="value" x="{_NAMES + length + 8:.1f}" y="{y + 18}">{show(value, chart.unit)}</text></g>',
+        ]
+    return _svg(len(chart.items) * _ROW, body, chart.title)
+
+
+def ranges(chart: Ranges) -> str:
+    """A line from the median to the largest, with marks at 90 and 99 in a hundred, on a logarithmic scale."""
+    everything = [max(value, 1) for _, values in chart.items for value in values]
+    low = math.floor(math.log10(min(everything, default=1)))
+    high = max(math.ceil(math.log10(max(everything, default=10))), low + 1)
+
+    def place(value: float) -> float:
+        return _NAMES + (_WIDTH - _NAMES - 40) * (math.log10(max(value, 1)) - low) / (high - low)
+
+    height = len(chart.items) * _ROW
+    body = []
+    for power in range(low, high + 1):
+        x = place(10**power)
+        body.append(f'<line class="grid" x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{height}"/>')
+        body.append(f'<text x="{x:.1f}" y="{height + 18}" text-anchor="middle">{short(10**power, chart.unit)}</text>')
+    for number, (name, values) in enumerate(chart.items):
+        y = number * _ROW + _ROW / 2
+        told = ", ".join(
+            f"{mark} {show(value, chart.unit)}"
+            for mark, value in zip(("p50", "p90", "p99", "max"), values, strict=True)
+        )
+        xs = [place(value) for value in values]
+        body += [
+            f"<g><title>{escape(name)}: {told}</title>{_label(name, number * _ROW)}",
+            f'<line class="range" x1="{xs[0]:.1f}" y1="{y}" x2="{xs[3]:.1f}" y2="{y}"/>',
+            *(
+                f'<circle class="c{rank}" cx="{x:.1f}" cy="{y}" r="{5 if rank < 3 else 3.5}"/>'
+                for rank, x in reversed(list(enumerate(xs)))
+            ),
+            "</g>",
+        ]
+    return _legend(["p50", "p90", "p99", "max"]) + _svg(height + _BOTTOM, body, chart.title)
+
+
+def nice_top(value: float, thousand: int = 1000) -> float:
+    """The end of an axis: the next number of which quarters read well, in steps of a thousand or of 1024.
+
+    >>> nice_top(37), nice_top(0), nice_top(2100), nice_top(3_000_000, 1024) / 2**20
+    (40.0, 1.0, 4000.0, 4.0)
+    """
+    if value <= 0:
+        return 1.0
+    power = float(thousand) ** max(math.floor(math.log(value, thousand)), 0)
+    return next(each * power for each in _TOPS if value <= each * power * (1 + 1e-9))
+
+
+def _svg(height: float, body: Sequence[str], title: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {max(height, 1):.0f}" role="img" aria-label="{escape(title, quote=True)}">'
+        f"{''.join(body)}</svg>"
+    )
+
+
+def _legend(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return ""
+    keys = "".join(
+        f'<li><svg viewBox="0 0 10 10"><rect class="c{index % COLOURS}" width="10" height="10" rx="2"/></svg>'
+        f"{escape(name)}</li>"
+        for index, name in enumerate(names)
+    )
+    return f'<ul class="legend">{keys}</ul>'
+
+
+def _label(name: str, y: float) -> str:
+    shown = name if len(name) <= 28 else name[:27] + "\u2026"
+    return f'<text x="{_NAMES - 10}" y="{y + 18}" text-anchor="end">{escape(shown)}</text>'
+
+
+def _grid(top: float, unit: Unit, suffix: str) -> Iterator[str]:
+    for part in range(5):
+        y = _y(top * part / 4, top)
+        text = short(top * part / 4, unit) + (suffix if part else "")
+        yield f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>'
+        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
+
+
+def _time_axis(steps: Steps) -> Iterator[str]:
+    every = max(1, math.ceil(steps.count / 7))
+    span = steps.step * steps.count
+    form = "%H:%M:%S" if span < 86_400_000 else "%m-%d %H:%M" if span < 14 * 86_400_000 else "%Y-%m-%d"
+    for number in range(0, steps.count, every):
+        if number and _x(number, steps) > _WIDTH - 100:
+            break  # its text would not fit
+        when = steps.start + number * steps.step
+        try:
+            text = datetime.fromtimestamp(when / 1000, UTC).strftime(form)
+        except (OverflowError, ValueError, OSError):
+            text = str(when)
+        if every * steps.step < 1000:
+            text += f".{when % 1000:03}"
+        yield f'<text x="{_x(number, steps):.1f}" y="{_HEIGHT - 6}">{text}</text>'
+
+
+def _stack(chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
+    width = max((_WIDTH - _LEFT - _RIGHT) / chart.steps.count - 2, 1)
+    for step in range(chart.steps.count):
+        below = 0.0
+        for index, (name, series) in enumerate(values.items()):
+            if series[step]:
+                y = _y(below + series[step], top)
+                height = max(_y(below, top) - y - (1 if below else 0), 0.5)
+                yield (
+                    f'<rect class="c{index % COLOURS}" x="{_x(step, chart.steps) + 1:.1f}" y="{y:.1f}"'
+                    f' width="{width:.1f}" height="{height:.1f}"><title>{_told(chart, name, step)}</title></rect>'
+                )
+                below += series[step]
+
+
+def _lines(chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
+    half = (_WIDTH - _LEFT - _RIGHT) / chart.steps.count / 2
+    for index, series in enumerate(values.values()):
+        points = [f"{_x(step, chart.steps) + half:.1f},{_y(value, top):.1f}" for step, value in enumerate(series)]
+        yield f'<polyline class="l{index % COLOURS}" points="{" ".join(points)}"/>'
+    for step in range(chart.steps.count):
+        told = "\n".join([moment(chart.steps.start + step * chart.steps.step), *_each(chart, step)])
+        yield (
+            f'<rect class="hit" x="{_x(step, chart.steps):.1f}" y="{_TOP}" width="{2 * half:.1f}"'
+            f' height="{_HEIGHT - _TOP - _BOTTOM}"><title>{escape(told)}</title></rect>'
+        )
+
+
+def _each(chart: OverTime, step: int) -> Iterator[str]:
+    for name, series in chart.series.items():
+        yield f"{name}: {show(series[step], chart.unit)}"
+
+
+def _told(chart: OverTime, name: str, step: int) -> str:
+    when = moment(chart.steps.start + step * chart.steps.step)
+    return escape(f"{name}: {show(chart.series[name][step], chart.unit)}, {when}")
+
+
+def _x(step: int, steps: Steps) -> float:
+    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * step / steps.count
+
+
+def _y(value: float, top: float) -> float:
+    return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - value / top)

@@ -1,0 +1,183 @@
+"""The chapters of a report about log files; a chapter is there if the tables that it is made of are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+
+from kafkawire.spark.aggregates import SHOWN, percentiles, sums_over_time, top_keys
+from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Steps, headings
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from kafkawire.spark.summary import SegmentsSummary
+    from kafkawire.spark.written import WrittenTables
+
+_BATCHED: Final = 2  # the magic since which records share a batch whether they are compressed or not
+
+
+def segment_chapters(tables: WrittenTables, summary: SegmentsSummary) -> list[Chapter]:
+    """Everything that a report tells of log files besides the findings."""
+    chapters = [_input(tables, summary)]
+    first, last = summary.first_timestamp, summary.last_timestamp
+    if first is not None and last is not None and (tables.has("records") or tables.has("batches")):
+        chapters.append(_throughput(tables, Steps.over(first, last)))
+    if tables.has("batches"):
+        chapters += [_space(summary), _fill(tables.frame("batches")), _producers(tables.frame("batches"))]
+    if tables.has("records"):
+        chapters.append(_keys(tables.frame("records"), summary))
+    return chapters
+
+
+def _input(tables: WrittenTables, summary: SegmentsSummary) -> Chapter:
+    chapter = Chapter("The input", "What was read, and what of it could not be.")
+    if tables.has("batches"):
+        rows = (
+            tables.frame("batches")
+            .groupBy("topic")
+            .agg(
+                F.countDistinct("partition").alias("partitions"),
+                F.countDistinct("file").alias("files"),
+                F.count(F.lit(1)).alias("batches"),
+                F.when(F.min("record_count") >= 0, F.sum("record_count")).alias("records"),
+                F.sum("size").alias("bytes"),
+                F.min(_known("base_timestamp")).alias("first"),
+                F.max(_known("max_timestamp")).alias("last"),
+            )
+            .orderBy(F.desc("bytes"), "topic")
+            .limit(4 * SHOWN)
+            .collect()
+        )
+        columns = headings(
+            "topic | partitions:count | files:count | batches:count | records:count | bytes:bytes | first:ms | last:ms"
+        )
+        chapter.blocks.append(Grid("topics", columns, [list(row) for row in rows], "Topics"))
+    faults = [[row["file"], row["position"], row["size"], row["fault"]] for row in summary.fault_examples]
+    columns_lost = headings("file | at byte:count | bytes:bytes | why")
+    title = f"Not read: the first {len(faults)} of {summary.faults}" if len(faults) < summary.faults else "Not read"
+    chapter.blocks.append(
+        Grid(
+            "faults",
+            columns_lost,
+            faults,
+            title,
+            "no damage; a batch that is unfinished at the end of a file is left out",
+        )
+    )
+    return chapter
+
+
+def _known(column: str) -> Column:
+    """A time in milliseconds, where there is one: magic 0 has none, nor has an emptied batch."""
+    millis = F.unix_millis(column)
+    return F.when((F.col("magic") > 0) & (millis >= 0), millis)
+
+
+def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
+    if tables.has("records"):
+        frame, time = tables.frame("records").filter("timestamp_type >= 0"), F.unix_millis("timestamp")
+        size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+        counted = sums_over_time(frame, time, steps, {"records": F.lit(1), "bytes": size})
+        text, of = "Records by their own time; bytes are those of keys and values.", "of keys and values "
+    else:
+        frame, time = tables.frame("batches").filter("magic > 0"), F.unix_millis("base_timestamp")
+        counted = sums_over_time(frame, time, steps, {"records": F.col("record_count"), "bytes": F.col("size")})
+        text, of = "Batches by the time of their first record; bytes are as stored.", ""
+    return Chapter(
+        "Throughput over time",
+        text,
+        [
+            OverTime(
+                f"{name}_over_time",
+                f"{name.capitalize()} {of if name == 'bytes' else ''}a second",
+                "bytes" if name == "bytes" else "count",
+                steps,
+                {name: counted[name]},
+                per_second=True,
+            )
+            for name in ("records", "bytes")
+        ],
+    )
+
+
+def _space(summary: SegmentsSummary) -> Chapter:
+    formats = sorted(summary.formats, key=lambda row: -row["bytes"])
+    names = ("magic", "codec", "batches", "records", "bytes")
+    grid = [[row[name] for name in names] for row in formats]
+    columns = headings("magic | codec | batches:count | records:count | bytes:bytes")
+    items = [(f"magic {row['magic']}, {row['codec']}", row["bytes"]) for row in formats]
+    blocks: list[Any] = [Bars("space_bars", "Bytes by magic and codec", "bytes", items)] if items else []
+    blocks.append(Grid("space", columns, grid))
+    text = "Batches as they are stored; the headers of compressed ones of magic 0 and 1 do not count their records."
+    return Chapter("Formats and space", text, blocks)
+
+
+def _fill(batches: DataFrame) -> Chapter:
+    data = batches.filter((F.col("magic") == _BATCHED) & ~F.col("is_control") & (F.col("record_count") > 0))
+    rows = (
+        data.groupBy("topic")
+        .agg(
+            F.count(F.lit(1)).alias("batches"),
+            (F.sum("record_count") / F.count(F.lit(1))).alias("mean"),
+            percentiles("record_count", (0.5, 0.99)).alias("counts"),
+            percentiles("size", (0.5, 0.99)).alias("sizes"),
+        )
+        .orderBy("mean", "topic")
+        .limit(4 * SHOWN)
+        .collect()
+    )
+    grid = [[row.topic, row.batches, round(row.mean, 1), *row.counts, *row.sizes] for row in rows]
+    columns = headings(
+        "topic | batches:count | records a batch:count | p50:count | p99:count | bytes, p50:bytes | bytes, p99:bytes"
+    )
+    text = "How many records producers put into a batch of magic 2: few make logs large and brokers busy."
+    return Chapter("Batch fill", text, [Grid("fill", columns, grid)])
+
+
+def _producers(batches: DataFrame) -> Chapter:
+    known = batches.filter(F.col("producer_id") >= 0)
+    rows = (
+        known.groupBy("producer_id")
+        .agg(
+            F.max("producer_epoch").alias("epoch"),
+            F.countDistinct("topic", "partition").alias("partitions"),
+            F.count(F.when(~F.col("is_control"), 1)).alias("batches"),
+            F.sum(F.when(~F.col("is_control"), F.col("record_count"))).alias("records"),
+            F.count(F.when(F.col("is_control"), 1)).alias("markers"),
+            F.max(_known("max_timestamp")).alias("last"),
+        )
+        .orderBy(F.desc("batches"), "producer_id")
+        .limit(SHOWN)
+        .collect()
+    )
+    columns = headings(
+        "producer id | epoch:count | partitions:count | batches:count | records:count"
+        " | transaction markers:count | last:ms"
+    )
+    grid = Grid("producers", columns, [list(row) for row in rows], empty="no batch has a producer id")
+    return Chapter("Producers", "Idempotent and transactional producers, by what they stored.", [grid])
+
+
+def _keys(records: DataFrame, summary: SegmentsSummary) -> Chapter:
+    size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+    rows = (
+        records.groupBy("topic")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.count("key").alias("keyed"),
+            F.approx_count_distinct("key").alias("distinct"),
+            F.count(F.when(F.col("key").isNotNull() & F.col("value").isNull(), 1)).alias("tombstones"),
+        )
+        .orderBy(F.desc("records"), "topic")
+        .limit(4 * SHOWN)
+        .collect()
+    )
+    columns = headings("topic | records:count | with a key:count | distinct keys, about:count | tombstones:count")
+    top = headings("topic | key:code | records:count | bytes:bytes | of the topic:share")
+    blocks = [
+        Grid("keyed", columns, [list(row) for row in rows], "Keys by topic"),
+        Grid("keys", top, top_keys(records, size), "The keys with the most records", "no record has a key"),
+    ]
+    return Chapter("Keys", "A key with a large share makes its partition larger than the others.", list(blocks))

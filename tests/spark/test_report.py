@@ -1,0 +1,149 @@
+"""The page: nothing from outside, nothing run that came out of data, every number where a program finds it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from kafkawire.spark import charts
+from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
+from kafkawire.spark.report import page
+from kafkawire.spark.summary import SegmentsSummary
+
+NASTY = "</script><script>alert(1)</script><!--"
+FINDING: dict[str, Any] = {
+    "rule": "corruption",
+    "level": "error",
+    "certainty": "suspected",
+    "conn_id": 3,
+    "connection": "10.0.0.1:5 > 10.0.0.9:9092",
+    "client_id": NASTY,
+    "entity": None,
+    "t0": None,
+    "t1": None,
+    "count": 30,
+    "evidence": [{"conn_id": 3, "seq": number} for number in range(20)],
+    "text": NASTY,
+    "advice": "Look.",
+}
+
+
+class Elements(HTMLParser):
+    """The tags of a page, how they nest, and what they refer to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.count: dict[str, int] = {}
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.references += [
+            value or "" for name, value in attributes if name in ("src", "href", "xlink:href", "action")
+        ]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def written(chapters: list[Chapter], findings: list[dict[str, Any]] | None) -> str:
+    summary = SegmentsSummary(files=2, bytes=4096, first_timestamp=0, last_timestamp=60_000)
+    if findings is not None:
+        summary.take_findings({("error", "corruption"): len(findings) + 3})
+    return page({"kind": "segments", "paths": [NASTY]}, summary, findings, chapters, 1_700_000_000.0)
+
+
+@pytest.fixture
+def chapters() -> list[Chapter]:
+    steps = Steps.over(0, 59_000)
+    return [
+        Chapter(
+            "First & last",
+            NASTY,
+            [
+                Grid("grid", headings("name | size:bytes | when:ms"), [[NASTY, 2048, 0], [None, None, None]]),
+                OverTime("lines", "Lines", "bytes", steps, {"a": [1] * 60, NASTY: [2] * 60}, per_second=True),
+                OverTime("stack", "Stack", "count", steps, {"a": [1] * 60, "b": [0] * 60}, stacked=True),
+                Bars("bars", "Bars", "bytes", [(NASTY, 10), ("none", 0)]),
+                Ranges("ranges", "Ranges", "us", [("Fetch", [10, 200, 3000, 3000])]),
+            ],
+        )
+    ]
+
+
+def test_the_page_refers_to_nothing_outside_itself(chapters: list[Chapter]) -> None:
+    text = written(chapters, [FINDING])
+    found = Elements()
+    found.feed(text)
+    assert found.open == []
+    assert all(reference.startswith("#") for reference in found.references)
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert found.count["script"] == 2
+
+
+def test_text_out_of_data_is_shown_and_not_run(chapters: list[Chapter]) -> None:
+    text = written(chapters, [FINDING])
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_every_number_is_there_for_programs(chapters: list[Chapter]) -> None:
+    text = written(chapters, [FINDING])
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    told = json.loads(data)
+    assert told["blocks"]["grid"]["rows"][0] == [NASTY, 2048, 0]
+    assert told["summary"]["bytes"] == 4096
+    assert told["findings"][0]["text"] == NASTY
+
+
+def test_findings_say_how_sure_they_are_what_shows_them_and_how_many_are_not_shown() -> None:
+    text = written([], [FINDING])
+    assert "suspected" in text
+    assert "3/0, 3/1" in text
+    assert "and 18 more" in text
+    assert "4 errors. The first of each rule are shown here; the findings table has 3 more." in text
+
+
+def test_findings_that_were_not_looked_for_are_not_called_none() -> None:
+    assert "Not looked for" in written([], None)
+    assert "The rules found nothing" in written([], [])
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step"), [(0, 0, 1), (5, 64, 1), (0, 600_000, 15_000), (0, 10**12, 30 * 86_400_000)]
+)
+def test_steps_cover_the_span_in_about_sixty(first: int, last: int, step: int) -> None:
+    steps = Steps.over(first, last)
+    assert steps.step >= step
+    assert steps.start <= first
+    assert steps.start + steps.step * steps.count > last
+    assert steps.count <= 61
+
+
+def test_a_span_that_makes_no_sense_makes_no_long_chart() -> None:
+    assert Steps.over(0, 2**62).count <= 600
+
+
+def test_a_chart_without_values_is_drawn() -> None:
+    steps = Steps.over(0, 10_000)
+    assert "<svg" in charts.over_time(OverTime("x", "X", "count", steps, {"a": [0] * steps.count}))
+    assert "<svg" in charts.bars(Bars("x", "X", "bytes", []))
+
+
+def test_marks_say_their_exact_value() -> None:
+    steps = Steps(0, 1000, 2)
+    drawn = charts.over_time(OverTime("x", "X", "count", steps, {"a": [0, 7], "b": [1, 0]}, stacked=True))
+    assert re.findall(r"<title>([^<]+)</title>", drawn) == [
+        "b: 1, 1970-01-01 00:00:00.000",
+        "a: 7, 1970-01-01 00:00:01.000",
+    ]
