@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # More tasks than processors: they end up busy alike, and progress shows.
 _TASKS_EACH: Final = 3
 _SHOWN: Final = 200
-_SHOWN_EACH: Final = 8
+_SHOWN_EACH: Final = 5
 
 
 class Input(Protocol):

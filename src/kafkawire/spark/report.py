@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = ("count", "bytes", "us", "share")
 _EVIDENCE: Final = 12
+_KEPT: Final = 20  # exchanges that a finding keeps of those that show it
 _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
     ("bytes", "read", "bytes"),
     ("files", "files", "count"),
@@ -161,7 +162,8 @@ def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     evidence = finding["evidence"] or []
     if evidence:
         shown = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in evidence[:_EVIDENCE])
-        rest = max(finding["count"], len(evidence)) - min(len(evidence), _EVIDENCE)
+        total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
+        rest = total - min(len(evidence), _EVIDENCE)
         yield "exchanges", shown + (f" and {rest} more" if rest > 0 else "")
 
 
