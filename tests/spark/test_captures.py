@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -120,3 +122,12 @@ def test_captures_elsewhere_and_nowhere_are_refused() -> None:
         list_captures(["/absent/x.pcap"])
     with pytest.raises(SourceOptionError, match="needs a path"):
         Options.parse({"table": "gaps"})
+
+
+def test_spark_finds_the_format_by_a_module_that_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from pyspark_kafkawire_captures import DefaultSource;"
+        "print(DefaultSource.name(), [name for name in ('numpy', 'kafkawire.inspect') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "kafkawire-captures []"

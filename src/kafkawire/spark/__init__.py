@@ -2,8 +2,8 @@
 
 - `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
 - `register(spark)`: the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` from here on.
-- `kafkawire.spark.jobs.Job(spark, input, output, tables).run() -> Summary`: what `kafkawire pipeline run` does, the input
-  being a `segments_input.SegmentsInput(paths)` or a `captures_input.CapturesInput(paths)`.
+- `kafkawire.spark.jobs.Job(spark, input, output, tables).run() -> Summary`: what `kafkawire pipeline run` does; the
+  input is a `segments_input.SegmentsInput(paths)` or a `captures_input.CapturesInput(paths)`.
 
 Importing this package does not import Spark.
 """
