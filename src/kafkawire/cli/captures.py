@@ -94,7 +94,7 @@ def print_summary(reading: Reading) -> None:
     times = [row["t_first"] for row in connections if row["t_first"]]
     ends = [row["t_last"] for row in connections if row["t_last"]]
     fields: dict[str, object] = {
-        "packets": f"{reading.packets} TCP packets in {len({row['file'] for row in connections})} files",
+        "packets": f"{reading.packets} TCP packets in {reading.files} files",
         "connections": f"{len(connections)} ({told})" if connections else 0,
         "exchanges": len(reading.tables["exchanges"]),
     }

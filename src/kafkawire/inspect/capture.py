@@ -43,6 +43,7 @@ class Reading:
     conversations: list[Conversation]
     faults: list[str]
     packets: int = 0
+    files: int = 0
     topics: TopicNames = field(default_factory=TopicNames)
 
 
@@ -66,7 +67,7 @@ def read_captures(
     """
     captures = [open_capture(path, ports=ports) for path in paths]
     faults = [f"{capture.path}: {fault}" for capture in captures for fault in capture.faults]
-    packets = sum(len(capture.packets) for capture in captures)
+    packets, files = sum(len(capture.packets) for capture in captures), len(captures)
     conversations = _all_conversations(captures)
     del captures
     names = topics or TopicNames()
@@ -75,7 +76,7 @@ def read_captures(
         tables = read_tables(conversations, names, records=records, values=values, progress=progress)
     else:
         tables = header_tables(conversations)
-    return Reading(tables, conversations, faults, packets, names)
+    return Reading(tables, conversations, faults, packets, files, names)
 
 
 def header_tables(conversations: Sequence[Conversation]) -> dict[str, pa.Table]:
