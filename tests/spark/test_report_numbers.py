@@ -26,6 +26,7 @@ from kafkawire.spark.judging import judge_captures
 from kafkawire.spark.outputs import OutputDirectory
 from kafkawire.spark.sample import write_sample
 from kafkawire.spark.segments_input import SegmentsInput
+from kafkawire.spark.what_if import SAMPLE, packed_sizes
 from kafkawire.spark.written import WrittenTables
 
 if TYPE_CHECKING:
@@ -203,3 +204,16 @@ def test_numbers_about_log_files_are_those_of_the_tables(segments: Run) -> None:
     assert sorted(top.values(), reverse=True)[:3] == [count for _, count in keys.most_common(3)]
     tombstones = Counter(row["topic"] for row in records if row["key"] is not None and row["value"] is None)
     assert {row[0]: row[4] for row in segments.rows("keyed") if row[4]} == tombstones
+
+
+def test_compression_is_tried_on_records_of_every_topic(segments: Run) -> None:
+    counts = Counter(row["topic"] for row in segments.table("records"))
+    tried = {row[0]: row[1:] for row in segments.rows("what_if")}
+    assert {topic: row[0] for topic, row in tried.items()} == {
+        topic: min(count, SAMPLE) for topic, count in counts.items()
+    }
+    of_broken = [(row["key"], row["value"]) for row in segments.table("records") if row["topic"] == "broken"]
+    plain, *packed = packed_sizes(of_broken).values()
+    assert plain is not None
+    assert tried["broken"] == (30, plain, *(size / plain for size in packed if size is not None))
+    assert 0 < tried["broken"][-1] < 1

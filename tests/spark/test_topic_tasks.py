@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.filled import FilledBroker
 
-from kafkawire.spark import topic_tasks
+from kafkawire.spark import workers
 from kafkawire.spark.topic_loss import DataLossError
 from kafkawire.spark.topic_options import TopicOptions
 from kafkawire.spark.topic_ranges import OffsetRange
-from kafkawire.spark.topic_tasks import freeze_once, pooled_reader, read_range
+from kafkawire.spark.topic_tasks import pooled_reader, read_range
+from kafkawire.spark.workers import freeze_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def test_readers_are_kept_by_their_options(broker: FilledBroker) -> None:
 def test_what_is_loaded_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[None] = []
     monkeypatch.setattr(gc, "freeze", lambda: calls.append(None))
-    monkeypatch.setattr(topic_tasks, "_is_frozen", False)
+    monkeypatch.setattr(workers, "_is_frozen", False)
     freeze_once()
     freeze_once()
     assert len(calls) == 1

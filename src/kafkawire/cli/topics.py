@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkawire.cli import output
 from kafkawire.cli.clients import add_client_options, client_config, pair
+from kafkawire.messages.json import uuid_text
 
 if TYPE_CHECKING:
     import argparse
@@ -90,7 +91,7 @@ def _create(admin: Admin, args: argparse.Namespace) -> None:
 
 def _summaries(topics: Iterable[TopicInfo], *, internal: bool) -> list[tuple[Any, ...]]:
     return [
-        (topic.name, len(topic.partitions), _replicas(topic), topic.id)
+        (topic.name, len(topic.partitions), _replicas(topic), uuid_text(topic.id))
         for topic in topics
         if internal or not topic.is_internal
     ]

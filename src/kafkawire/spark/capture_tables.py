@@ -18,7 +18,7 @@ from kafkawire.inspect.plan import stream_part
 from kafkawire.inspect.sources.captures import open_capture
 from kafkawire.inspect.tables import CONNECTIONS, EXCHANGES, GAPS, SCHEMAS
 from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.reading import freeze_once
+from kafkawire.spark.workers import freeze_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 from kafkawire.spark.errors import CorruptSegmentError
@@ -10,6 +9,7 @@ from kafkawire.spark.listing import OpenFile
 from kafkawire.spark.overview import read_overviews
 from kafkawire.spark.rows import RowMaker
 from kafkawire.spark.walk import Fault, walk_range
+from kafkawire.spark.workers import freeze_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from kafkawire.spark.segments import Options
     from kafkawire.spark.splits import FileRange
-
-_is_frozen = False
 
 
 def read_ranges(ranges: Iterable[FileRange], columns: Sequence[str], options: Options) -> Iterator[pa.RecordBatch]:
@@ -46,11 +44,3 @@ def _contents(maker: RowMaker, part: FileRange, verify: bool) -> Iterator[pa.Rec
                 yield found
             else:
                 yield from maker.rows(part.file, found)
-
-
-def freeze_once() -> None:
-    """Keep what is loaded out of garbage collection: a worker collects after every task, some 25 ms each time."""
-    global _is_frozen
-    if not _is_frozen:
-        gc.freeze()
-        _is_frozen = True

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what every Spark user ca
 
 from kafkawire.spark.aggregates import SHOWN, percentiles, sums_over_time, top_keys
 from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Steps, headings
+from kafkawire.spark.what_if import SAMPLE, TOPICS, what_if
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -27,7 +28,9 @@ def segment_chapters(tables: WrittenTables, summary: SegmentsSummary) -> list[Ch
     if tables.has("batches"):
         chapters += [_space(summary), _fill(tables.frame("batches")), _producers(tables.frame("batches"))]
     if tables.has("records"):
-        chapters.append(_keys(tables.frame("records"), summary))
+        records = tables.frame("records")
+        by_topic = _keyed(records)
+        chapters += [_compression(records, [row[0] for row in by_topic]), _keys(records, by_topic)]
     return chapters
 
 
@@ -160,8 +163,20 @@ def _producers(batches: DataFrame) -> Chapter:
     return Chapter("Producers", "Idempotent and transactional producers, by what they stored.", [grid])
 
 
-def _keys(records: DataFrame, summary: SegmentsSummary) -> Chapter:
-    size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+def _compression(records: DataFrame, topics: list[str | None]) -> Chapter:
+    columns = headings(
+        "topic | records tried:count | uncompressed:bytes | gzip:share | snappy:share | lz4:share | zstd:share"
+    )
+    text = (
+        f"What a sample of {SAMPLE} records of each of the {TOPICS} topics with the most records takes in batches of 100,"
+        " by codec, as a share of what it takes uncompressed."
+    )
+    grid = Grid("what_if", columns, what_if(records, topics), empty="no records to try")
+    return Chapter("Compression tried", text, [grid])
+
+
+def _keyed(records: DataFrame) -> list[list[Any]]:
+    """Topic, records, records with a key, distinct keys, tombstones."""
     rows = (
         records.groupBy("topic")
         .agg(
@@ -174,10 +189,13 @@ def _keys(records: DataFrame, summary: SegmentsSummary) -> Chapter:
         .limit(4 * SHOWN)
         .collect()
     )
+    return [list(row) for row in rows]
+
+
+def _keys(records: DataFrame, by_topic: list[list[Any]]) -> Chapter:
+    size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
     columns = headings("topic | records:count | with a key:count | distinct keys, about:count | tombstones:count")
     top = headings("topic | key:code | records:count | bytes:bytes | of the topic:share")
-    blocks = [
-        Grid("keyed", columns, [list(row) for row in rows], "Keys by topic"),
-        Grid("keys", top, top_keys(records, size), "The keys with the most records", "no record has a key"),
-    ]
-    return Chapter("Keys", "A key with a large share makes its partition larger than the others.", list(blocks))
+    keys = Grid("keys", top, top_keys(records, size), "The keys with the most records", "no record has a key")
+    text = "A key with a large share makes its partition larger than the others."
+    return Chapter("Keys", text, [Grid("keyed", columns, by_topic, "Keys by topic"), keys])

@@ -25,6 +25,7 @@ from kafkawire.records import (
     to_arrow,
 )
 from kafkawire.spark.tables import OF_THE_SOURCE
+from kafkawire.spark.values import HEADERS, TIME, as_microseconds, null_where_empty
 from kafkawire.spark.walk import Fault, Stretch
 
 if TYPE_CHECKING:
@@ -38,21 +39,17 @@ TARGET_BYTES: Final = 4 * 1024 * 1024
 MAX_TOGETHER: Final = 64 * 1024 * 1024
 _FIRST_GUESS: Final = 8.0
 
-_TIME = pa.timestamp("us", tz="UTC")
-_LARGEST_TIME = pa.scalar((2**63 - 1) // 1000, pa.int64())
-_SMALLEST_TIME = pa.scalar(-((2**63 - 1) // 1000), pa.int64())
-_HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _TYPES: Final[dict[str, pa.DataType]] = {
     **dict.fromkeys(("topic", "file", "fault", "codec", "problem"), pa.string()),
     **dict.fromkeys(("key", "value"), pa.binary()),
-    **dict.fromkeys(("timestamp", "base_timestamp", "max_timestamp", "first_timestamp"), _TIME),
+    **dict.fromkeys(("timestamp", "base_timestamp", "max_timestamp", "first_timestamp"), TIME),
     **dict.fromkeys(("timestamp_type", "magic"), pa.int8()),
     **dict.fromkeys(("attributes", "producer_epoch"), pa.int16()),
     **dict.fromkeys(("partition", "record_count", "leader_epoch", "base_sequence"), pa.int32()),
     **dict.fromkeys(("offset", "position", "size", "base_offset", "last_offset", "producer_id", "crc"), pa.int64()),
     **dict.fromkeys(("batches", "records", "first_offset", "tail_bytes", "faults"), pa.int64()),
     **dict.fromkeys(("is_transactional", "is_control", "has_delete_horizon"), pa.bool_()),
-    "headers": _HEADERS,
+    "headers": HEADERS,
 }
 
 
@@ -166,27 +163,9 @@ class RowMaker:
 
 def _as_spark_has_it(field: pa.Field[Any], column: pa.Array[Any], start: int) -> pa.Array[Any]:
     if field.name == "headers":
-        return _null_where_empty(column)
+        return null_where_empty(column)
     if field.name == "position":
         return pc.add(column, pa.scalar(start, pa.int64()))
-    if field.type == _TIME:
-        return _as_microseconds(column)
+    if field.type == TIME:
+        return as_microseconds(column)
     return column if column.type == field.type else column.cast(field.type)
-
-
-def _null_where_empty(column: pa.Array[Any]) -> pa.Array[Any]:
-    assert isinstance(column, pa.ListArray)
-    if not len(column.values):
-        return pa.nulls(len(column), _HEADERS)
-    empty = pc.equal(pc.list_value_length(column), pa.scalar(0, pa.int32()))
-    return pa.ListArray.from_arrays(column.offsets, column.values, type=_HEADERS, mask=empty)
-
-
-def _as_microseconds(column: pa.Array[Any]) -> pa.Array[Any]:
-    try:
-        return column.cast(_TIME)
-    except pa.ArrowInvalid:
-        milliseconds = column.cast(pa.int64())
-        fits = pc.and_(pc.less_equal(milliseconds, _LARGEST_TIME), pc.greater_equal(milliseconds, _SMALLEST_TIME))
-        held: pa.Array[Any] = pc.if_else(fits, column, pa.scalar(None, column.type))
-        return held.cast(_TIME)

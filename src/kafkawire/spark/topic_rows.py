@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -26,6 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafkawire.spark import values
 from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
@@ -43,18 +43,15 @@ COLUMNS: Final[Mapping[str, DataType]] = {
     "timestampType": IntegerType(),
     "headers": HEADERS,
 }
-_TIME = pa.timestamp("us", tz="UTC")
-_LARGEST_TIME = (2**63 - 1) // 1000
-_HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     "key": pa.binary(),
     "value": pa.binary(),
     "topic": pa.string(),
     "partition": pa.int32(),
     "offset": pa.int64(),
-    "timestamp": _TIME,
+    "timestamp": values.TIME,
     "timestampType": pa.int32(),
-    "headers": _HEADERS,
+    "headers": values.HEADERS,
 }
 _DECODED: Final = {"timestampType": "timestamp_type"}
 
@@ -115,31 +112,7 @@ class RowShaper:
 
 def _as_spark_has_it(field: pa.Field[Any], column: pa.Array[Any]) -> pa.Array[Any]:
     if field.name == "headers":
-        return _null_where_empty(column)
+        return values.null_where_empty(column)
     if field.name == "timestamp":
-        return _as_microseconds(column)
+        return values.as_microseconds(column)
     return column if column.type == field.type else column.cast(field.type)
-
-
-def _null_where_empty(column: pa.Array[Any]) -> pa.Array[Any]:
-    assert isinstance(column, pa.ListArray)
-    lengths = pc.list_value_length(column)
-    if not pc.max(lengths).as_py():
-        return pa.nulls(len(column), _HEADERS)
-    # A mask needs offsets that start at the array's own beginning, which a slice's need not.
-    whole = column if column.offset == 0 else pa.concat_arrays([column])
-    empty = pc.equal(lengths, pa.scalar(0, pa.int32()))
-    return pa.ListArray.from_arrays(whole.offsets, whole.values, type=_HEADERS, mask=empty)
-
-
-def _as_microseconds(column: pa.Array[Any]) -> pa.Array[Any]:
-    try:
-        return column.cast(_TIME)
-    except pa.ArrowInvalid:
-        milliseconds = column.cast(pa.int64())
-        fits = pc.and_(
-            pc.less_equal(milliseconds, pa.scalar(_LARGEST_TIME, pa.int64())),
-            pc.greater_equal(milliseconds, pa.scalar(-_LARGEST_TIME, pa.int64())),
-        )
-        held: pa.Array[Any] = pc.if_else(fits, column, pa.scalar(None, column.type))
-        return held.cast(_TIME)

@@ -2,20 +2,18 @@
 
 Rules:
 - A reader, with its connections, is kept by the process for all tasks with the same client options.
-- What is loaded when the first task comes stays out of garbage collection: a worker collects after every task, which
-  costs some 25 ms each time.
 - Offsets that vanish while they are read fail the task or are skipped, as asked; skipping never repeats a record.
 """
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 from kafkawire.client.fetch import FETCH_BYTES, BulkReader
 from kafkawire.messages.errors import OffsetOutOfRangeError
 from kafkawire.spark.topic_loss import report_loss
 from kafkawire.spark.topic_rows import RowShaper
+from kafkawire.spark.workers import freeze_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from kafkawire.spark.topic_ranges import OffsetRange
 
 _readers: dict[tuple[tuple[str, str], ...], BulkReader] = {}
-_is_frozen = False
 
 
 def pooled_reader(client: tuple[tuple[str, str], ...]) -> BulkReader:
@@ -58,14 +55,6 @@ def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOption
         except OffsetOutOfRangeError as error:
             report_loss(str(error), fail=options.fail_on_data_loss)
         start = _start_after_loss(reader, wanted, start)
-
-
-def freeze_once() -> None:
-    """Keep what is loaded out of garbage collection."""
-    global _is_frozen
-    if not _is_frozen:
-        gc.freeze()
-        _is_frozen = True
 
 
 def _start_after_loss(reader: BulkReader, wanted: OffsetRange, start: int) -> int | None:

@@ -24,7 +24,7 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark.errors import SourceOptionError, SparkError
 from kafkawire.spark.topic_rows import HEADERS
 from kafkawire.spark.topic_security import client_config
-from kafkawire.spark.topic_tasks import freeze_once
+from kafkawire.spark.workers import freeze_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
