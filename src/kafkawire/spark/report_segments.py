@@ -168,7 +168,7 @@ def _compression(records: DataFrame, topics: list[str | None]) -> Chapter:
         "topic | records tried:count | uncompressed:bytes | gzip:share | snappy:share | lz4:share | zstd:share"
     )
     text = (
-        f"What a sample of {SAMPLE} records of each of the {TOPICS} topics with the most records takes in batches of 100,"
+        f"What a sample of {SAMPLE} records of each of the {TOPICS} topics with the most takes in batches of 100,"
         " by codec, as a share of what it takes uncompressed."
     )
     grid = Grid("what_if", columns, what_if(records, topics), empty="no records to try")
