@@ -35,7 +35,7 @@ test: $(BUILT) ## all tests; those of codec, messages, records and log in both f
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m twin tests
 
-interop: $(BUILT) ## against Apache Kafka itself, fetched with mvn; needs java and mvn
+interop: $(BUILT) ## against Apache Kafka, fetched with mvn, and tshark; needs java, mvn and tshark
 	$(BIN)/python -m pytest -q -m interop tests/interop
 
 check: $(BUILT) ## format, lint, types, layers, schemas, generated files

@@ -83,6 +83,7 @@ def truncate(count: int) -> Callable[[Path], None]:
         (f"{FIRST}.txnindex", truncate(1), "not a list of aborted transactions"),
         ("orders-0/leader-epoch-checkpoint", lambda path: path.write_bytes(b"0\n1\n5 0\n"), "epoch 0 is not listed"),
         ("orders-0/leader-epoch-checkpoint", lambda path: path.write_bytes(b"junk"), "expected a version of 0"),
+        ("orders-0/leader-epoch-checkpoint", lambda path: path.write_bytes(b"0\n1\na b\n"), "expected a version of 0"),
         ("orders-0/partition.metadata", lambda path: path.write_bytes(b"junk"), "topic id"),
         ("recovery-point-offset-checkpoint", lambda path: path.write_bytes(b"0\n1\norders 0 999\n"), "its log ends at"),
         ("recovery-point-offset-checkpoint", lambda path: path.write_bytes(b"0\n7\n"), "a count"),

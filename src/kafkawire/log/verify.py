@@ -232,10 +232,13 @@ def _verify_epochs(directory: Path, logs: list[CheckedLog]) -> Iterator[Finding]
     if not path.exists():
         return
     lines = checkpoints.read_lines(DiskFiles(), path)
-    if lines is None or any(len(words) != 2 for words in lines):
+    try:
+        if lines is None:
+            raise ValueError("not a checkpoint")
+        entries = [(int(epoch), int(start)) for epoch, start in lines]
+    except ValueError:
         yield Finding(path, 0, "expected a version of 0, a count, and as many lines of epoch and offset")
         return
-    entries = [(int(epoch), int(start)) for epoch, start in lines]
     for one, other in pairwise(entries):
         if one[0] >= other[0] or one[1] > other[1]:
             yield Finding(path, -1, f"epoch {other[0]} at {other[1]} after epoch {one[0]} at {one[1]}")
