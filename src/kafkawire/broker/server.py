@@ -30,6 +30,8 @@ STALL_SECONDS: Final = 10.0
 ORDINARY: Final = 2 * 1024 * 1024
 SWEEP_SECONDS: Final = 5.0
 UNLIMITED: Final = 2**63
+TURNS_TO_ARRIVE: Final = 3
+"""How many turns of the loop lie between taking a connection and knowing of it: accept, its task, its protocol."""
 
 
 class Server:
@@ -75,6 +77,11 @@ class Server:
         if self._sweeper is not None:
             self._sweeper.cancel()
         if self._listening is not None:
+            # asyncio loses a connection that it has taken when its server is closed before the connection is made
+            for listening in self._listening.sockets:
+                self.loop.remove_reader(listening.fileno())
+            for _ in range(TURNS_TO_ARRIVE):
+                await asyncio.sleep(0)
             self._listening.close()
         self.drop_connections()
         while self.connections:
