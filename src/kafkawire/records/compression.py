@@ -149,10 +149,10 @@ def _pack_snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unpack_lz4(data: Buffer, limit: int, magic: int) -> bytes:
-    lz4 = library("lz4.frame", Codec.LZ4)
+    lz4 = sys.modules.get("lz4.frame") or library("lz4.frame", Codec.LZ4)
     if magic and len(data) * _LZ4_MOST <= limit:
         whole: bytes
-        whole, read = lz4.decompress(data, return_bytes_read=True)
+        whole, read = lz4.decompress(data, False, True)
         if read != len(data):
             raise ValueError(f"{len(data) - read} bytes follow the lz4 frame")
         return whole
