@@ -9,8 +9,6 @@ import pytest
 
 from kafkawire.log import MemoryFiles
 from kafkawire.log.checkpoints import (
-    decode_uuid,
-    encode_uuid,
     read_offsets,
     read_properties,
     read_topic_id,
@@ -19,6 +17,7 @@ from kafkawire.log.checkpoints import (
     write_topic_id,
 )
 from kafkawire.log.files import read_file
+from kafkawire.messages.uuids import parse_uuid, uuid_text
 
 ROOT = Path("/logs")
 
@@ -75,7 +74,7 @@ def test_topic_ids_are_kept_in_kafkas_spelling(files: MemoryFiles) -> None:
     write_topic_id(files, ROOT, topic_id)
     assert read_file(files, ROOT / "partition.metadata") == b"version: 0\ntopic_id: 4SJ78MVNRRGTv7lc2tXI1g"
     assert read_topic_id(files, ROOT) == topic_id
-    assert decode_uuid(encode_uuid(topic_id)) == topic_id
+    assert parse_uuid(uuid_text(topic_id)) == topic_id
 
 
 @pytest.mark.parametrize(

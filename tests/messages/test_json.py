@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafkawire.messages import EncodeError, MetadataRequest, ProduceRequest
-from kafkawire.messages.json import parse_uuid, uuid_text
+from kafkawire.messages.uuids import parse_uuid, uuid_text
 
 pytestmark = pytest.mark.twin
 

@@ -21,7 +21,7 @@ from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions
 from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
 from kafkawire.broker.watchers import Watchers
-from kafkawire.log.checkpoints import META, encode_uuid, read_properties
+from kafkawire.log.checkpoints import META, read_properties
 from kafkawire.log.configs import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
 from kafkawire.messages import (
@@ -38,6 +38,7 @@ from kafkawire.messages.errors import (
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
 )
+from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Mapping
@@ -292,4 +293,4 @@ def _config_record(resource: int, owner: str, name: str, value: str | None) -> C
 def _identity(files: FileSystem, root: Path) -> str:
     """The cluster id of a directory, or a new one."""
     found = read_properties(files, root / META) or {}
-    return found.get("cluster.id") or encode_uuid(uuid4())
+    return found.get("cluster.id") or uuid_text(uuid4())

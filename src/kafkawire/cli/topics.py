@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkawire.cli import output
 from kafkawire.cli.clients import add_client_options, client_config, pair
-from kafkawire.messages.json import uuid_text
+from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     import argparse

@@ -9,14 +9,13 @@ Rules:
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log import DiskFiles
 from kafkawire.log.checkpoints import read_topic_id
+from kafkawire.messages.uuids import parse_uuid, uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,13 +81,11 @@ def show_id(topic_id: UUID | None) -> str | None:
     """
     if topic_id is None or topic_id == _NIL:
         return None
-    return base64.urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode("ascii")
+    return uuid_text(topic_id)
 
 
 def _parse(text: str, path: Path) -> UUID:
     try:
-        if len(text) == 36:
-            return UUID(text)
-        return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
-    except (ValueError, binascii.Error):
+        return UUID(text) if len(text) == 36 else parse_uuid(text)
+    except ValueError:
         raise TopicFileError(f"{path}: {text!r} is no topic id") from None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kafkawire.messages import UnsupportedVersionError
-from kafkawire.messages.json import uuid_text
 from kafkawire.messages.schema import EMPTY
+from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,16 +8,15 @@ Rules:
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from kafkawire.log.files import read_file, replace_file
+from kafkawire.messages.uuids import parse_uuid, uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+    from uuid import UUID
 
     from kafkawire.log.files import FileSystem
 
@@ -82,29 +81,8 @@ def read_properties(files: FileSystem, path: Path) -> dict[str, str] | None:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def encode_uuid(value: UUID) -> str:
-    """Kafka's spelling of a UUID: 22 characters of URL-safe base64.
-
-    >>> encode_uuid(UUID(int=1))
-    'AAAAAAAAAAAAAAAAAAAAAQ'
-    """
-    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
-
-
-def decode_uuid(text: str) -> UUID:
-    """The UUID in Kafka's spelling; ValueError if it is none.
-
-    >>> decode_uuid("AAAAAAAAAAAAAAAAAAAAAQ").int
-    1
-    """
-    try:
-        return UUID(bytes=base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (binascii.Error, ValueError) as error:
-        raise ValueError(f"expected 22 characters of URL-safe base64, found {text!r}") from error
-
-
 def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> None:
-    content = f"version: 0\ntopic_id: {encode_uuid(topic_id)}"
+    content = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
     replace_file(files, directory / PARTITION, content.encode())
 
 
@@ -113,6 +91,6 @@ def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:
     try:
         lines = read_file(files, directory / PARTITION).decode().splitlines()
         version, topic_id = (line.partition(":")[2].strip() for line in lines)
-        return decode_uuid(topic_id) if version == "0" else None
+        return parse_uuid(topic_id) if version == "0" else None
     except (OSError, ValueError):
         return None

@@ -23,6 +23,7 @@ from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
+from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,7 +198,7 @@ class LogDirectory:
     def _identify(self, wanted: Mapping[str, str]) -> dict[str, str]:
         path = self.root / checkpoints.META
         found = checkpoints.read_properties(self._files, path) or {}
-        fresh = {"version": "1", "directory.id": checkpoints.encode_uuid(uuid4())}
+        fresh = {"version": "1", "directory.id": uuid_text(uuid4())}
         properties = {**fresh, **found, **wanted}
         if properties != found:
             checkpoints.write_properties(self._files, path, properties)

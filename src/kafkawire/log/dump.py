@@ -18,6 +18,7 @@ from kafkawire.log.index import IndexFile, OffsetIndex, TimeIndex
 from kafkawire.log.lookup import INDEX, TIME_INDEX
 from kafkawire.log.segment import ABORTED, LOG
 from kafkawire.log.snapshots import SNAPSHOT, SnapshotError, decode_snapshot
+from kafkawire.messages.uuids import uuid_text
 from kafkawire.records import CorruptRecordError, read_batches
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _partition(path: Path) -> Table:
     topic_id = checkpoints.read_topic_id(DiskFiles(), path.parent)
     if topic_id is None:
         return _fault(path, "no topic id")
-    return Table(path, "partition", ("topic_id", "uuid"), [(checkpoints.encode_uuid(topic_id), topic_id)])
+    return Table(path, "partition", ("topic_id", "uuid"), [(uuid_text(topic_id), topic_id)])
 
 
 def _dump_log(path: Path, records: bool) -> Iterator[Table]:

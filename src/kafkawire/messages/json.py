@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from uuid import UUID
 
 from kafkawire.codec import EncodeError
 from kafkawire.codec.defaults import build_default, is_default
+from kafkawire.messages.uuids import parse_uuid, uuid_text
 
 if TYPE_CHECKING:
     from kafkawire.codec.plan import Slot
@@ -42,20 +42,6 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     except EncodeError as error:
         error.title = f"{cls.__schema__.name} v{version} as JSON"
         raise
-
-
-def uuid_text(value: UUID) -> str:
-    """A uuid as Kafka prints it: 22 characters of base64url.
-
-    >>> uuid_text(UUID(int=1))
-    'AAAAAAAAAAAAAAAAAAAAAQ'
-    """
-    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
-
-
-def parse_uuid(text: str) -> UUID:
-    """A uuid from Kafka's 22 characters."""
-    return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
 
 
 def _struct_to_json(value: StructBase, struct: Struct, version: int) -> dict[str, Any]:

@@ -9,11 +9,11 @@ Rules:
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Final, NoReturn
 from uuid import UUID
 
 from kafkawire.messages.schema import EMPTY, Default, Field, SchemaError, Versions, snake_case
+from kafkawire.messages.uuids import parse_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ def _literal(field: Field, text: str) -> Default:
     if field.type == "float64":
         return float(text)
     if field.type == "uuid":
-        return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+        return parse_uuid(text)
     if not text.startswith('"'):
         raise ValueError("expected a text in double quotes, or null")
     return text[1:-1]

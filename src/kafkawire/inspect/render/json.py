@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kafkawire.messages.json import uuid_text
+from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     from kafkawire.inspect.explain import Explanation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kafkawire.messages.json import uuid_text
+from kafkawire.messages.uuids import uuid_text
 
 
 def value_text(value: Any, limit: int | None = None) -> str:
