@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kafkawire.cli.main import main
-from kafkawire.cli.proxy import Printer, Proxy
+from kafkawire.cli.proxy import Printer
 from kafkawire.inspect.capture import read_captures
+from kafkawire.inspect.proxying import Proxy
 from kafkawire.inspect.sources.recording import Recording
 from kafkawire.messages import (
     FindCoordinatorRequest,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
 import ssl
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +14,14 @@ from typing import TYPE_CHECKING
 from kafkawire.cli import output
 from kafkawire.cli.commands import UsageError
 from kafkawire.inspect.details import details
-from kafkawire.inspect.sources.proxy import Relay, Seen
-from kafkawire.inspect.sources.recording import RecordedConnection, Recording
+from kafkawire.inspect.proxying import Proxy
+from kafkawire.inspect.sources.recording import Recording
 from kafkawire.messages.errors import error
 
 if TYPE_CHECKING:
     import argparse
+
+    from kafkawire.inspect.sources.proxy import Seen
 
 HELP = "record and print what passes between clients and brokers; needs no root"
 EXAMPLES = (
@@ -29,7 +29,6 @@ EXAMPLES = (
     "kafkawire proxy --listen 9093 --upstream broker:9092 --record traffic.pcapng",
     "kafkawire proxy --listen 0.0.0.0:9093 --advertise myhost --upstream broker:9093 --tls",
 )
-_CHUNK = 1 << 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,128 +52,6 @@ def run(args: argparse.Namespace) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(_serve(proxy))
     return 0
-
-
-class Proxy:
-    """Listeners, one for each broker that was heard of, and the relays between."""
-
-    def __init__(
-        self,
-        listen: tuple[str, int],
-        upstream: tuple[str, int],
-        advertised: str | None,
-        context: ssl.SSLContext | None,
-        recording: Recording | None,
-        report: Printer,
-    ) -> None:
-        self._host = listen[0]
-        self._advertised = advertised or ("localhost" if listen[0] in ("0.0.0.0", "::", "127.0.0.1") else listen[0])
-        self._context, self._recording, self._report = context, recording, report
-        self._ports: dict[tuple[str, int], int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._servers: list[asyncio.Server] = []
-        self._wanted = listen[1]
-        self._first = upstream
-
-    @property
-    def port(self) -> int:
-        """The port of the listener for the broker to start from."""
-        return self._ports[self._first]
-
-    async def start(self) -> None:
-        """Listen for the first broker."""
-        self.advertise(*self._first, port=self._wanted)
-        await asyncio.sleep(0)
-
-    async def stop(self) -> None:
-        """Close listeners and connections."""
-        for server in self._servers:
-            server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def advertise(self, host: str, port_of_broker: int, *, port: int = 0) -> tuple[str, int]:
-        """The proxy's address for a broker; a listener is opened when a broker is heard of first."""
-        broker = (host, port_of_broker)
-        if broker not in self._ports:
-            family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self._host, port))
-            listener.listen(128)
-            listener.setblocking(False)
-            self._ports[broker] = listener.getsockname()[1]
-            self._keep(self._listen(listener, broker))
-        return self._advertised, self._ports[broker]
-
-    async def _listen(self, listener: socket.socket, broker: tuple[str, int]) -> None:
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            if task is not None:
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            try:
-                with contextlib.suppress(asyncio.CancelledError):
-                    await self._relay(reader, writer, broker)
-            finally:
-                await _close(writer)
-
-        self._servers.append(await asyncio.start_server(accept, sock=listener))
-
-    def _keep(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[call-overload]  # a coroutine
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: tuple[str, int]) -> None:
-        client: tuple[str, int] = writer.get_extra_info("peername")[:2]
-        name = broker[0] if self._context is not None else None
-        try:
-            up_reader, up_writer = await asyncio.open_connection(*broker, ssl=self._context, server_hostname=name)
-        except OSError as refusal:
-            self._report.complain(f"{broker[0]}:{broker[1]}: {refusal}")
-            return
-        recorded = None
-        if self._recording is not None:
-            recorded = self._recording.connection(client, up_writer.get_extra_info("peername")[:2])
-            recorded.open(time.time_ns())
-        relay = Relay(self.advertise)
-        up = asyncio.ensure_future(self._pump(reader, up_writer, relay, recorded, client, from_client=True))
-        down = asyncio.ensure_future(self._pump(up_reader, writer, relay, recorded, client, from_client=False))
-        try:
-            done, _ = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
-            if recorded is not None:
-                recorded.close(time.time_ns(), by_client=up in done)
-        finally:
-            for task in (up, down):
-                task.cancel()
-            await asyncio.gather(up, down, return_exceptions=True)
-            await _close(up_writer)
-
-    async def _pump(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        relay: Relay,
-        recorded: RecordedConnection | None,
-        client: tuple[str, int],
-        *,
-        from_client: bool,
-    ) -> None:
-        with contextlib.suppress(ConnectionError):
-            while chunk := await reader.read(_CHUNK):
-                now = time.time_ns()
-                if recorded is not None:
-                    recorded.sent(chunk, now, from_client=from_client)
-                if from_client:
-                    passed, seen = chunk, relay.from_client(chunk, now)
-                else:
-                    passed, seen = relay.from_broker(chunk, now)
-                writer.write(passed)
-                for each in seen:
-                    self._report.exchange(client, each)
-                await writer.drain()
 
 
 class Printer:
@@ -222,12 +99,6 @@ def _tls(cafile: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=cafile)
     except OSError as refusal:
         raise UsageError(f"--cafile {cafile}: {refusal}") from refusal
-
-
-async def _close(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
 
 
 async def _serve(proxy: Proxy) -> None:
