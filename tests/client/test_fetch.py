@@ -93,6 +93,20 @@ def test_a_reading_that_is_left_ends_its_thread(reader: BulkReader, topic: str) 
     assert threading.active_count() == before
 
 
+def test_headers_are_those_of_batches_that_end_in_the_range(reader: BulkReader, topic: str) -> None:
+    whole = [row for batch in reader.read_batches(topic, 0, 0, COUNT) for row in batch.to_pylist()]
+    assert sum(row["record_count"] for row in whole) == COUNT
+    ends = [row["last_offset"] for row in whole]
+    middle = ends[len(ends) // 2]
+    parts = [
+        row["last_offset"]
+        for start, end in ((0, middle), (middle, COUNT))
+        for batch in reader.read_batches(topic, 0, start, end)
+        for row in batch.to_pylist()
+    ]
+    assert parts == ends
+
+
 def test_an_offset_that_the_log_does_not_have_is_an_error(reader: BulkReader, topic: str) -> None:
     with pytest.raises(OffsetOutOfRangeError, match=f"bulk-0 at offset {COUNT + 1}"):
         list(reader.read(topic, 0, COUNT + 1, COUNT + 9))

@@ -63,3 +63,19 @@ def test_what_is_loaded_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_have_only_the_columns_asked_for_in_their_order(broker: FilledBroker) -> None:
     [batch] = read_range(OffsetRange("t", 0, 3, 5), ("topic", "offset", "partition"), options(broker))
     assert batch.to_pylist() == [{"topic": "t", "offset": n, "partition": 0} for n in (3, 4)]
+
+
+def test_batches_are_rows_of_the_range_that_has_their_last_offset(broker: FilledBroker) -> None:
+    broker.fill("t", 5, first=10, compression="gzip")
+    asked = options(broker, table="batches")
+    columns = ("topic", "base_offset", "last_offset", "codec", "record_count")
+
+    def rows(start: int, end: int) -> list[tuple[object, ...]]:
+        found = read_range(OffsetRange("t", 0, start, end), columns, asked)
+        return [tuple(row.values()) for batch in found for row in batch.to_pylist()]
+
+    first, second = ("t", 0, 9, "none", 10), ("t", 10, 14, "gzip", 5)
+    assert rows(0, 15) == [first, second]
+    assert rows(0, 7) == []
+    assert rows(7, 12) == [first]
+    assert rows(12, 15) == [second]

@@ -13,6 +13,9 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kafkawire.client.errors import ClientError
 from kafkawire.client.metadata import NO_ID, TopicPartition
 from kafkawire.client.offsets import EARLIEST, LATEST, by_leader, offsets_request, read_offsets
@@ -21,13 +24,11 @@ from kafkawire.client.reading import Fetched, Reading
 from kafkawire.client.sockets import SocketCluster, SocketConnection
 from kafkawire.messages import ListOffsetsResponse
 from kafkawire.messages.errors import ErrorCode, error_for
-from kafkawire.records import to_arrow
+from kafkawire.records import batches_to_arrow, to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from uuid import UUID
-
-    import pyarrow as pa
 
     from kafkawire.client.metadata import Node
 
@@ -122,24 +123,63 @@ class BulkReader:
         Columns are those of `kafkawire.records.to_arrow`. A batch holds what one fetch brought, in parts of at most
         8 MiB or so.
         """
-        level = self._isolation(isolation)
         if end is None:
             end = self.latest(topic, [partition], isolation=isolation)[partition]
-        if start < 0:
-            raise ClientError(f"{topic}-{partition}: offset {start}, expected 0 or more")
-        return self._read(TopicPartition(topic, partition), start, end, columns, level, fetch_bytes)
+        last = end
+
+        def decode(item: Fetched) -> pa.RecordBatch:
+            return to_arrow(
+                item.records,
+                columns=columns,
+                verify=self.options.check_crcs,
+                aborted=item.aborted,
+                start=item.position,
+                end=last,
+            )
+
+        return self._read(TopicPartition(topic, partition), start, end, decode, self._isolation(isolation), fetch_bytes)
+
+    def read_batches(
+        self, topic: str, partition: int, start: int, end: int, *, isolation: str = "", fetch_bytes: int = FETCH_BYTES
+    ) -> Iterator[pa.RecordBatch]:
+        """The headers of the batches whose last offset lies in a range, a row each; nothing is unpacked.
+
+        Columns are those of `kafkawire.records.batches_to_arrow`; `position` is that within an answer.
+        """
+
+        first, after = pa.scalar(start, pa.int64()), pa.scalar(end, pa.int64())
+
+        def decode(item: Fetched) -> pa.RecordBatch:
+            headers = batches_to_arrow(item.records, verify=self.options.check_crcs)
+            last = headers.column("last_offset")
+            return headers.filter(pc.and_(pc.greater_equal(last, first), pc.less(last, after)))
+
+        return self._read(TopicPartition(topic, partition), start, end, decode, self._isolation(isolation), fetch_bytes)
 
     def _read(
         self,
         partition: TopicPartition,
         start: int,
         end: int,
-        columns: Sequence[str] | None,
+        decode: Callable[[Fetched], pa.RecordBatch],
         isolation: int,
         fetch_bytes: int,
     ) -> Iterator[pa.RecordBatch]:
+        if start < 0:
+            raise ClientError(f"{partition}: offset {start}, expected 0 or more")
         if start >= end:
-            return
+            return iter(())
+        return self._answers(partition, start, end, decode, isolation, fetch_bytes)
+
+    def _answers(
+        self,
+        partition: TopicPartition,
+        start: int,
+        end: int,
+        decode: Callable[[Fetched], pa.RecordBatch],
+        isolation: int,
+        fetch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
         fetched: queue.Queue[Fetched | BaseException | None] = queue.Queue(PREFETCH)
         reading = Reading(self, partition, start, end, isolation, fetch_bytes, fetched)
         thread = threading.Thread(target=reading.run, name=f"fetch {partition}", daemon=True)
@@ -148,15 +188,7 @@ class BulkReader:
             while (item := fetched.get()) is not None:
                 if isinstance(item, BaseException):
                     raise item
-                batch = to_arrow(
-                    item.records,
-                    columns=columns,
-                    verify=self.options.check_crcs,
-                    aborted=item.aborted,
-                    start=item.position,
-                    end=end,
-                )
-                yield from _parts(batch)
+                yield from _parts(decode(item))
         finally:
             reading.stop()
             thread.join()

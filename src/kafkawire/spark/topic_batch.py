@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 def plan_batch(options: TopicOptions) -> list[OffsetRange]:
     """The ranges of all tasks."""
-    lookup = TopicLookup(options)
+    ranges = whole_ranges(TopicLookup(options), options)
+    return plan_ranges(ranges, largest=options.max_records, at_least=options.min_partitions)
+
+
+def whole_ranges(lookup: TopicLookup, options: TopicOptions) -> list[OffsetRange]:
+    """What is to be read of each partition; those with nothing to read are left out."""
     partitions = lookup.partitions()
     start, end = lookup.start(partitions), lookup.end(partitions)
     for partition in partitions:
@@ -24,5 +29,4 @@ def plan_batch(options: TopicOptions) -> list[OffsetRange]:
                 f"{partition}: {options.start.option} is offset {start[partition]},"
                 f" after {options.end.option}, {end[partition]}"
             )
-    ranges = lookup.ranges(start, end)
-    return plan_ranges(ranges, largest=options.max_records, at_least=options.min_partitions)
+    return lookup.ranges(start, end)

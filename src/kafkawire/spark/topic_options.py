@@ -21,6 +21,7 @@ from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ConsumerOptions, read_options
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark.errors import SourceOptionError
+from kafkawire.spark.options import choice
 from kafkawire.spark.topic_security import client_config
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "kafkawire"
 EARLIEST: Final = -2
 LATEST: Final = -1
+TABLES: Final = ("records", "batches")
 STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _STARTING: Final = (
     *("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets"),
@@ -40,7 +42,7 @@ _NAMES: Final = (
     *(*STRATEGIES, *_STARTING, *_ENDING, *_OF_A_STREAM),
     *("failOnDataLoss", "minPartitions", "maxRecordsPerPartition", "includeHeaders", "groupIdPrefix", "commitOffsets"),
     *("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"),
-    "partition.metadata.cache.ttl.ms",
+    *("partition.metadata.cache.ttl.ms", "table"),
 )
 _REFUSED: Final = {
     "auto.offset.reset": "say where to start by startingOffsets",
@@ -91,6 +93,7 @@ class TopicOptions:
     retries: int
     retry_interval: float
     cache_seconds: float
+    table: str
 
     @classmethod
     def parse(cls, given: Mapping[str, str], *, is_stream: bool) -> TopicOptions:
@@ -151,7 +154,14 @@ class TopicOptions:
                 "partition.metadata.cache.ttl.ms", options.get("partition.metadata.cache.ttl.ms", "-1"), least=-1
             )
             / 1000,
+            table=wanted_table(given),
         )
+
+
+def wanted_table(given: Mapping[str, str]) -> str:
+    """Which table rows are of: a row a record, or a row a batch."""
+    options = {key.lower(): value for key, value in given.items()}
+    return choice("table", options.get("table", "records").lower(), TABLES)
 
 
 def includes_headers(given: Mapping[str, str]) -> bool:

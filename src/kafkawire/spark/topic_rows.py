@@ -25,7 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from kafkawire.spark import values
+from kafkawire.spark import topic_batches, values
 from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
@@ -56,22 +56,24 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
 _DECODED: Final = {"timestampType": "timestamp_type"}
 
 
-def topic_schema(*, include_headers: bool) -> StructType:
-    """The columns of a topic.
+def topic_schema(*, include_headers: bool, table: str = "records") -> StructType:
+    """The columns of a topic's records, or of its batches.
 
     >>> topic_schema(include_headers=False).simpleString()[:50]
     'struct<key:binary,value:binary,topic:string,partit'
     """
-    names = [name for name in COLUMNS if name != "headers" or include_headers]
-    return StructType([StructField(name, COLUMNS[name]) for name in names])
+    columns = _columns(table)
+    names = [name for name in columns if name != "headers" or include_headers]
+    return StructType([StructField(name, columns[name]) for name in names])
 
 
-def check_projection(schema: StructType) -> None:
+def check_projection(schema: StructType, table: str = "records") -> None:
     """Refuse a schema that asks for what topics have not."""
+    columns = _columns(table)
     for field in schema.fields:
-        expected = COLUMNS.get(field.name)
+        expected = columns.get(field.name)
         if expected is None:
-            raise SourceOptionError(f"topics have no column {field.name!r}; they have {', '.join(COLUMNS)}")
+            raise SourceOptionError(f"topics have no column {field.name!r}; they have {', '.join(columns)}")
         if field.dataType != expected:
             raise SourceOptionError(
                 f"column {field.name!r} of topics is {expected.simpleString()},"
@@ -79,6 +81,10 @@ def check_projection(schema: StructType) -> None:
             )
         if not field.nullable:
             raise SourceOptionError(f"column {field.name!r} of topics may be null, the schema says NOT NULL")
+
+
+def _columns(table: str) -> Mapping[str, DataType]:
+    return topic_batches.COLUMNS if table == "batches" else COLUMNS
 
 
 class RowShaper:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.client.fetch import FETCH_BYTES, BulkReader
 from kafkawire.messages.errors import OffsetOutOfRangeError
+from kafkawire.spark.topic_batches import BatchShaper
 from kafkawire.spark.topic_loss import report_loss
 from kafkawire.spark.topic_rows import RowShaper
 from kafkawire.spark.workers import freeze_once
@@ -38,23 +39,31 @@ def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOption
     """The rows of a range, in the columns asked for."""
     freeze_once()
     reader = pooled_reader(options.client)
-    shaper = RowShaper(columns, wanted.topic, wanted.partition)
+    rows = _batches if options.table == "batches" else _records
     start: int | None = wanted.start
     while start is not None:
         try:
-            for batch in reader.read(
-                wanted.topic,
-                wanted.partition,
-                start,
-                wanted.end,
-                columns=shaper.decoded,
-                fetch_bytes=options.fetch_bytes or FETCH_BYTES,
-            ):
-                yield from shaper.rows(batch)
+            yield from rows(reader, wanted._replace(start=start), columns, options.fetch_bytes or FETCH_BYTES)
             return
         except OffsetOutOfRangeError as error:
             report_loss(str(error), fail=options.fail_on_data_loss)
         start = _start_after_loss(reader, wanted, start)
+
+
+def _records(
+    reader: BulkReader, wanted: OffsetRange, columns: Sequence[str], fetch_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    shaper = RowShaper(columns, wanted.topic, wanted.partition)
+    for decoded in reader.read(*wanted, columns=shaper.decoded, fetch_bytes=fetch_bytes):
+        yield from shaper.rows(decoded)
+
+
+def _batches(
+    reader: BulkReader, wanted: OffsetRange, columns: Sequence[str], fetch_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    shaper = BatchShaper(columns, wanted.topic, wanted.partition)
+    for headers in reader.read_batches(*wanted, fetch_bytes=fetch_bytes):
+        yield from shaper.rows(headers)
 
 
 def _start_after_loss(reader: BulkReader, wanted: OffsetRange, start: int) -> int | None:

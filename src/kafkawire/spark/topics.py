@@ -54,25 +54,27 @@ class TopicsDataSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        from kafkawire.spark.topic_options import includes_headers
+        from kafkawire.spark.topic_options import includes_headers, wanted_table
         from kafkawire.spark.topic_rows import topic_schema
 
-        return topic_schema(include_headers=includes_headers(self.options))
+        return topic_schema(include_headers=includes_headers(self.options), table=wanted_table(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from kafkawire.spark.topic_options import TopicOptions
         from kafkawire.spark.topic_rows import check_projection
 
-        check_projection(schema)
-        return TopicsReader(TopicOptions.parse(self.options, is_stream=False), tuple(schema.names))
+        options = TopicOptions.parse(self.options, is_stream=False)
+        check_projection(schema, options.table)
+        return TopicsReader(options, tuple(schema.names))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         from kafkawire.spark.topic_options import TopicOptions
         from kafkawire.spark.topic_rows import check_projection
         from kafkawire.spark.topic_stream import TopicsStreamReader
 
-        check_projection(schema)
-        return TopicsStreamReader(TopicOptions.parse(self.options, is_stream=True), tuple(schema.names))
+        options = TopicOptions.parse(self.options, is_stream=True)
+        check_projection(schema, options.table)
+        return TopicsStreamReader(options, tuple(schema.names))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from kafkawire.spark.errors import SourceOptionError
