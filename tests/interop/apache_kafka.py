@@ -1,8 +1,9 @@
-"""Apache Kafka itself, fetched from Maven Central: its dump tool, and a broker of one node.
+"""Apache Kafka itself, fetched from Maven Central: its tools, and a broker of one node.
 
 Rules:
-- The jars are fetched once, into build/interop, and found there afterwards.
+- The jars are fetched once, into build/interop, and again only when pom.xml has changed.
 - What is missing to do so is said by name.
+- A broker keeps its port through restarts; what it says is in `broker.out` beside its data.
 """
 
 from __future__ import annotations
@@ -17,32 +18,41 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkawire.messages import MetadataRequest, MetadataResponse
+from kafkawire.wire import decode_response, encode_request
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 POM = Path(__file__).with_name("pom.xml")
 JARS = Path(__file__).parents[2] / "build" / "interop" / "kafka"
 CLUSTER = "kafkawireInteropTests0"
 COMPLAINTS = ("isvalid: false", "ismatch", "not found in the log", "out of order", "rror")
+HEAP = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 
 class ApacheKafka:
     """The jars, and what can be run from them."""
 
     def __init__(self) -> None:
-        missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
-        if missing:
-            pytest.fail(f"these tests run Apache Kafka's own classes; not on the PATH: {', '.join(missing)}")
-        if not list(JARS.glob("kafka_2.13-*.jar")):
-            command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
-            fetched = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-            if fetched.returncode:
-                pytest.fail(f"mvn could not fetch Apache Kafka's jars: {fetched.stdout[-2000:]}")
+        if shutil.which("java") is None:
+            pytest.fail("these tests run Apache Kafka's own classes; not on the PATH: java (a JDK, 17 or newer)")
+        fetched = JARS / "pom.xml"
+        if fetched.exists() and fetched.read_text() == POM.read_text():
+            return
+        if shutil.which("mvn") is None:
+            pytest.fail("Apache Kafka's jars are fetched with Maven; not on the PATH: mvn")
+        shutil.rmtree(JARS, ignore_errors=True)
+        command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        if done.returncode:
+            pytest.fail(f"mvn could not fetch Apache Kafka's jars: {done.stdout[-2000:]}")
+        shutil.copy(POM, fetched)
 
-    def run(self, main: str, *arguments: str) -> str:
+    def run(self, main: str, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
         """Run a class with a main method; all that it says."""
-        command = ["java", "-cp", f"{JARS}/*", main, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        command = ["java", *HEAP, "-cp", f"{JARS}/*", main, *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -55,37 +65,102 @@ class ApacheKafka:
 
     @contextmanager
     def broker(self, directory: Path) -> Iterator[str]:
-        """A broker on fresh ports that keeps its logs under a directory; stopped cleanly at the end."""
+        """The address of a broker that keeps its logs under a directory; stopped cleanly at the end."""
+        broker = ApacheBroker(self, directory)
+        broker.start()
+        try:
+            yield broker.bootstrap
+        finally:
+            broker.stop()
+
+
+class ApacheBroker:
+    """A broker of one node in KRaft mode, on ports of its own, with its data under a directory."""
+
+    def __init__(
+        self,
+        kafka: ApacheKafka,
+        directory: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        virtual_machine: Sequence[str] = HEAP,
+    ) -> None:
+        self.data_dir = directory / "data"
+        self._kafka = kafka
+        self._out = directory / "broker.out"
+        self._properties = directory / "server.properties"
+        self._virtual_machine = virtual_machine
+        self._process: subprocess.Popen[bytes] | None = None
         client, controller = _free_port(), _free_port()
-        properties = directory / "server.properties"
-        properties.write_text(
-            f"""
-process.roles=broker,controller
-node.id=1
-controller.quorum.bootstrap.servers=127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}
-controller.listener.names=CONTROLLER
-log.dirs={directory}/data
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=1
-log.cleaner.backoff.ms=200
-"""
-        )
-        if not (directory / "data").exists():
-            options = ("-t", CLUSTER, "-c", str(properties), "--standalone")
-            self.run("kafka.tools.StorageTool", "format", *options)
-        command = ["java", "-Xmx512m", "-cp", f"{JARS}/*", "kafka.Kafka", str(properties)]
-        with (directory / "broker.out").open("wb") as out:
-            process = subprocess.Popen(command, stdout=out, stderr=out)
-            try:
-                _wait_for(client, process)
-                yield f"127.0.0.1:{client}"
-            finally:
-                process.terminate()
-                process.wait(60)
+        self.bootstrap = f"127.0.0.1:{client}"
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.data_dir),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "log.cleaner.backoff.ms": "200",
+            **(settings or {}),
+        }
+        self._properties.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+
+    def start(self) -> None:
+        """Format the directory if it is new, start, and wait until requests are answered."""
+        if not self.data_dir.exists():
+            options = ("-t", CLUSTER, "-c", str(self._properties), "--standalone")
+            self._kafka.run("kafka.tools.StorageTool", "format", *options)
+        command = ["java", *self._virtual_machine, "-cp", f"{JARS}/*", "kafka.Kafka", str(self._properties)]
+        with self._out.open("ab") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=out)
+        deadline = time.monotonic() + 90
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                pytest.fail(f"Apache Kafka did not start: {self._out.read_text()[-2000:]}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Stop as an operator would; the data stays."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
+    def kill(self) -> None:
+        """Stop as a failing machine would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(60)
+            self._process = None
+
+    def restart(self) -> None:
+        """Stop and start again, at the same address with the same data."""
+        self.stop()
+        self.start()
+
+    def _answers(self) -> bool:
+        host, _, port = self.bootstrap.rpartition(":")
+        request = encode_request(MetadataRequest(topics=[]), version=12, correlation_id=1, client_id="interop")
+        try:
+            with socket.create_connection((host, int(port)), 2) as peer:
+                peer.sendall(request)
+                head = peer.recv(4, socket.MSG_WAITALL)
+                frame = head + peer.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+        except OSError:
+            return False
+        if len(frame) <= 4:
+            return False
+        answer = decode_response(frame, api_key=3, version=12)[1]
+        return isinstance(answer, MetadataResponse) and len(answer.brokers) == 1
 
 
 def _free_port() -> int:
@@ -93,14 +168,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the broker stopped"
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    pytest.fail("the broker did not listen within 90 s")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.apache_kafka import ApacheBroker, ApacheKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,3 +26,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def kafka() -> ApacheKafka:
     return ApacheKafka()
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
+    """One broker of Apache Kafka for all tests that ask for it: `.bootstrap`, `.data_dir`, `.restart()`."""
+    broker = ApacheBroker(kafka, tmp_path_factory.mktemp("apache"))
+    broker.start()
+    yield broker
+    broker.stop()
