@@ -5,7 +5,8 @@ Rules:
 - Large ones are not copied: parts in memory go by `sendmsg`, ranges of files by `sendfile`, on a duplicate of the
   socket's descriptor, because the loop does not share a transport's own.
 - The duplicate is used only while the transport has nothing left to write, so bytes never overtake each other.
-- A range under 64 KiB is read and joined: that beats `sendfile` until then.
+- A range under 64 KiB is read and joined: that beats `sendfile` until then. A large one that is only in memory is
+  copied piece by piece as the peer takes it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Part = bytes | memoryview | FileRange
 DIRECT: Final = 64 * 1024
 _GATHER: Final = 64
+_COPIED: Final = 128 * 1024  # small enough to be sent out of the cache that it was copied into
 
 
 class Outbox:
@@ -59,8 +61,7 @@ class Outbox:
         self._joined.clear()
         self._joined_size = 0
         for part in parts:
-            small = isinstance(part, FileRange) and (part.length < DIRECT or part.fileno() < 0)
-            self._queue.append(part.read() if small and isinstance(part, FileRange) else part)
+            self._queue.append(part.read() if isinstance(part, FileRange) and part.length < DIRECT else part)
         return size
 
     def flush(self) -> None:
@@ -112,8 +113,7 @@ class Outbox:
     def _send_some(self) -> None:
         first = self._queue[0]
         if isinstance(first, FileRange):
-            left = first.length - self._sent
-            count = os.sendfile(self._socket().fileno(), first.fileno(), first.position + self._sent, left)
+            count = self._send_file(first, first.position + self._sent, first.length - self._sent)
             if not count:
                 raise OSError(f"{first.path}: ends before byte {first.position + first.length}")
             self._advance(count)
@@ -127,6 +127,12 @@ class Outbox:
         if self._sent:
             gathered[0] = memoryview(gathered[0])[self._sent :]
         self._advance(self._socket().sendmsg(gathered, (), more))
+
+    def _send_file(self, source: FileRange, position: int, left: int) -> int:
+        if source.fileno() >= 0:
+            return os.sendfile(self._socket().fileno(), source.fileno(), position, left)
+        more = socket.MSG_MORE if left > _COPIED else 0
+        return self._socket().send(source.file.read(position, min(left, _COPIED)), more)
 
     def _advance(self, count: int) -> None:
         count += self._sent

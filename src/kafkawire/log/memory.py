@@ -32,7 +32,8 @@ class MemoryFile:
         return len(self.data)
 
     def read(self, position: int, size: int) -> bytes:
-        return bytes(self.data[position : position + size])
+        with memoryview(self.data) as data:
+            return bytes(data[position : position + size])
 
     def write(self, position: int, parts: Sequence[Bytes]) -> None:
         content = b"".join(parts)
