@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.records.samples import FORMATS, rows_of_columns, sample
 
-from kafkawire.records import Record, read_batches, to_arrow
+from kafkawire.records import BatchBuilder, Record, read_batches, to_arrow
 
 pytestmark = pytest.mark.twin
 
@@ -42,6 +42,20 @@ def test_records_outlive_their_batch_and_buffer() -> None:
     kept = [(record.key, record.value) for record in records]
     buffer[:] = bytes(len(buffer))
     assert [(record.key, record.value) for record in records] == kept
+
+
+def test_records_dropped_and_made_anew_keep_their_fields_apart() -> None:
+    builder = BatchBuilder()
+    for step in range(1000):
+        builder.append(b"%d" % step, None if step % 3 else b"v" * step, step)
+    batch = next(read_batches(builder.build()))
+    for kept in (1, 7, 300, 1000):
+        records = []
+        for record in batch.records():
+            records = [*records[-kept + 1 :], record] if kept > 1 else [record]
+        assert [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in records] == [
+            (step, step, b"%d" % step, None if step % 3 else b"v" * step, ()) for step in range(1000 - kept, 1000)
+        ]
 
 
 def test_threads_do_not_share_what_unpacks() -> None:

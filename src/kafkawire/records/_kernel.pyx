@@ -4,33 +4,16 @@
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from kafkawire.records._record cimport *
 
 
-cdef extern from "structmember.h":
-    enum:
-        T_OBJECT_EX, READONLY
-
-    struct PyMemberDef:
-        const char *name
-        int type
-        Py_ssize_t offset
-        int flags
-        const char *doc
-
-
-cdef extern from "Python.h":
-    object PyDescr_NewMember(type cls, PyMemberDef *member)
-    void PyType_Modified(type cls)
-
-    ctypedef struct PyTypeObject:
-        PyObject *tp_dict
-        Py_ssize_t tp_basicsize
+cdef extern from "_object.h":
+    object kw_bytes_or_none(const uint8_t *data, int32_t size)
+    object kw_record_object(type cls, const kw_record *found, object timestamp, object headers)
+    int kw_adopt_class(type cls) except -1
 
 
 kw_crc_init()
@@ -148,7 +131,6 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
 
 @cython.final
 @cython.no_gc
-@cython.freelist(256)
 cdef class Record:
     """A record; keys, values and header values may be None."""
 
@@ -179,31 +161,7 @@ cdef class Record:
         return Record, (self.offset, self.timestamp, self.key, self.value, self.headers)
 
 
-cdef PyMemberDef MEMBERS[5]
-cdef const char *NAMES[5]
-NAMES[:] = ["offset", "timestamp", "key", "value", "headers"]
-
-
-cdef int show_members() except -1:
-    """Make the fields attributes as slots are: the interpreter reads slots at several times the speed of properties."""
-    marks = [object() for _ in range(5)]
-    cdef Record record = Record(*marks)
-    cdef void **words = <void **> <void *> record
-    cdef Py_ssize_t i, word
-    for i in range(5):
-        for word in range((<PyTypeObject *> Record).tp_basicsize // <Py_ssize_t> sizeof(void *)):
-            if words[word] == <void *> <PyObject *> marks[i]:
-                MEMBERS[i].name = NAMES[i]
-                MEMBERS[i].type = T_OBJECT_EX
-                MEMBERS[i].flags = READONLY
-                MEMBERS[i].offset = word * sizeof(void *)
-        (<dict> (<PyTypeObject *> Record).tp_dict)[Record.__match_args__[i]] = PyDescr_NewMember(Record, &MEMBERS[i])
-    PyType_Modified(Record)
-    return 0
-
-
-cdef inline object bytes_or_none(const uint8_t *data, int32_t size):
-    return PyBytes_FromStringAndSize(<const char *> data, size) if data != NULL else None
+kw_adopt_class(Record)
 
 
 cdef tuple read_headers(kw_cursor *cursor, kw_record *record):
@@ -215,7 +173,7 @@ cdef tuple read_headers(kw_cursor *cursor, kw_record *record):
     for i in range(record.header_count):
         if kw_read_header(cursor, &p, cursor.at, &key, &key_size, &value, &value_size) < 0:
             raise BufferError("the buffer changed while it was read")
-        found.append((PyUnicode_DecodeUTF8(<const char *> key, key_size, "replace"), bytes_or_none(value, value_size)))
+        found.append((PyUnicode_DecodeUTF8(<const char *> key, key_size, "replace"), kw_bytes_or_none(value, value_size)))
     return tuple(found)
 
 
@@ -253,7 +211,6 @@ cdef class RecordIterator:
 
     def __next__(self):
         cdef kw_record found
-        cdef Record record
         cdef kw_cursor *cursor = &self.cursor
         if self.left == 0:
             if not self.messages and cursor.at != cursor.end and cursor.fault.code == 0:
@@ -263,16 +220,10 @@ cdef class RecordIterator:
         if (kw_read_message(cursor, &found) if self.messages else kw_read_record(cursor, &found)) < 0:
             self.refuse()
         self.left -= 1
-        record = Record.__new__(Record)
-        record.offset = found.offset
         if found.timestamp != self.timestamp or self.stamp is None:
             self.timestamp = found.timestamp
             self.stamp = found.timestamp
-        record.timestamp = self.stamp
-        record.key = bytes_or_none(found.key, found.key_size)
-        record.value = bytes_or_none(found.value, found.value_size)
-        record.headers = read_headers(cursor, &found) if found.header_count else ()
-        return record
+        return kw_record_object(Record, &found, self.stamp, read_headers(cursor, &found) if found.header_count else ())
 
 
 def records(payload, int64_t position, int64_t base_offset, int64_t base_timestamp, int64_t max_timestamp, bint append,
@@ -306,6 +257,3 @@ def messages(data, int64_t position, bint inside, int magic, int64_t offset, int
     if iterator.left < 0:
         iterator.refuse()
     return iterator
-
-
-show_members()
