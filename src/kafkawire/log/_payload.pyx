@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The unpacked records of a batch, compiled. `payload.py` beside it is the reference; the rules are written there."""
+"""A batch that came, and its unpacked records, compiled. `payload.py` beside it is the reference, with the rules."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from kafkawire.log.errors import incomplete
 from kafkawire.records.errors import Fault, corrupt
 
 
@@ -13,7 +14,7 @@ cdef extern from "../records/_record.h" nogil:
     int KW_SMALLEST_RECORD
 
     ctypedef struct kw_fault:
-        int64_t where, found, expected
+        int64_t position, where, found, expected
         int code
 
     ctypedef struct kw_record:
@@ -27,12 +28,52 @@ cdef extern from "../records/_record.h" nogil:
         int64_t base_timestamp
         kw_fault fault
 
+    void kw_crc_init()
+    uint32_t kw_crc32c(uint32_t crc, const uint8_t *p, size_t n)
+    int16_t kw_load16(const uint8_t *p)
+    int32_t kw_load32(const uint8_t *p)
+    uint32_t kw_loadu32(const uint8_t *p)
+    int64_t kw_load64(const uint8_t *p)
+    int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault)
     int kw_read_record(kw_cursor *c, kw_record *r)
     int kw_varint32(const uint8_t **p, const uint8_t *end, int32_t *out)
     int kw_varint64(const uint8_t **p, const uint8_t *end, int64_t *out)
     int kw_varint_size(int64_t v)
     uint8_t *kw_put_varint(uint8_t *p, int64_t v)
     int64_t kw_add64(int64_t a, int64_t b)
+
+
+kw_crc_init()
+
+
+def head(data, int64_t position, int64_t most):
+    """The header of the whole batch at a position, and the CRC of what follows it; see `payload.Head`."""
+    cdef Py_buffer view
+    cdef kw_fault fault
+    cdef const uint8_t *at
+    cdef int64_t size
+    cdef uint32_t computed = 0
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        memset(&fault, 0, sizeof(kw_fault))
+        size = kw_whole_batch(<const uint8_t *> view.buf, position, view.len, &fault)
+        if size < 0:
+            raise corrupt(position, fault.code, fault.where, fault.found, fault.expected)
+        if size == 0:
+            raise incomplete(position, view.len)
+        at = <const uint8_t *> view.buf + position
+        if at[16] != 2:
+            return size, at[16], 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+        if size <= most:
+            with nogil:
+                computed = kw_crc32c(0, at + 21, <size_t> size - 21)
+        return (
+            size, 2, kw_loadu32(at + 17), computed, kw_load16(at + 21), kw_load64(at), kw_load32(at + 23),
+            kw_load64(at + 27), kw_load64(at + 35), kw_load64(at + 43), kw_load16(at + 51), kw_load32(at + 53),
+            kw_load32(at + 57),
+        )
+    finally:
+        PyBuffer_Release(&view)
 
 
 cdef fail(kw_cursor *cursor):

@@ -31,7 +31,6 @@ from kafkawire.records import (
     MissingCodecError,
     add_sequence,
     compress,
-    crc32c,
     decompress,
     parse_header,
     read_batches,
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
 
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Bytes
-    from kafkawire.records import BatchHeader
 
-ASSIGNED_SIZE, MAGIC_AT, CHECKED_FROM = 16, 16, 21
+ASSIGNED_SIZE, MAGIC_AT = 16, 16
+ATTRIBUTES = 4  # its place in a payloads.Head
 MOST_REPORTED = 100
 
 
@@ -60,7 +59,7 @@ class Admitted(NamedTuple):
 
 
 def admit(data: Bytes, config: LogConfig, now: int) -> list[Admitted]:
-    """The batches of a client, checked and in the form the log keeps."""
+    """The batches of a client, checked and in the form the log keeps; any thread may do it."""
     view = memoryview(data)
     if not view:
         raise InvalidRecordError("no batch, expected at least one")
@@ -69,9 +68,10 @@ def admit(data: Bytes, config: LogConfig, now: int) -> list[Admitted]:
             view = memoryview(_upgraded(view, config))
         admitted, position = [], 0
         while position < len(view):
-            header = parse_header(view, position)
-            admitted.append(_admit(header, view[position : position + header.size], config, now))
-            position += header.size
+            head = payloads.head(view, position, config.max_message_bytes)
+            end = position + head[0]
+            admitted.append(_admit(head, view[position:end], config, now))
+            position = end
     except CorruptBytesError as error:
         raise CorruptRecordError(str(error)) from error
     except MissingCodecError as error:
@@ -87,7 +87,8 @@ def _upgraded(data: memoryview, config: LogConfig) -> bytes:
     for batch in batches:
         if batch.magic == 2:
             raise InvalidRecordError("a batch of magic 2 after messages of an older format, expected one format")
-        _check_size(batch.size, config)
+        if batch.size > config.max_message_bytes:
+            raise _too_large(batch.size, config)
         for record in batch.records():
             builder.append(record.key, record.value, timestamp=record.timestamp)
         end = batch.end
@@ -96,22 +97,21 @@ def _upgraded(data: memoryview, config: LogConfig) -> bytes:
     return builder.build()
 
 
-def _admit(batch: BatchHeader, data: memoryview, config: LogConfig, now: int) -> Admitted:
-    if batch.magic != 2:
-        raise InvalidRecordError(f"magic {batch.magic} after a batch of magic 2, expected one format")
-    if len(data) < batch.size:
-        raise CorruptRecordError(f"{len(data)} bytes after the last whole batch, expected none")
-    _check_size(batch.size, config)
-    if (computed := crc32c(data[CHECKED_FROM:])) != batch.crc:
-        raise CorruptRecordError(f"stated CRC {batch.crc:#010x}, computed {computed:#010x}")
-    _check_shape(batch)
-    attributes = batch.attributes
+def _admit(head: payloads.Head, data: memoryview, config: LogConfig, now: int) -> Admitted:
+    size, magic, crc, computed, attributes, _, last_delta, base_timestamp, max_timestamp, producer, _, _, count = head
+    if magic != 2:
+        raise InvalidRecordError(f"magic {magic} after a batch of magic 2, expected one format")
+    if size > config.max_message_bytes:
+        raise _too_large(size, config)
+    if computed != crc:
+        raise CorruptRecordError(f"stated CRC {crc:#010x}, computed {computed:#010x}")
+    _check_shape(head)
     payload: Bytes = data[HEADER_SIZE:]
     codec = attributes & CODEC
     records = decompress(codec, payload) if codec else payload
-    smallest, largest, keyless, in_order = payloads.examine(records, batch.record_count, batch.base_timestamp)
+    smallest, largest, keyless, in_order = payloads.examine(records, count, base_timestamp)
     if not in_order:
-        raise InvalidRecordError(f"offset deltas do not run from 0 to {batch.last_offset_delta}")
+        raise InvalidRecordError(f"offset deltas do not run from 0 to {last_delta}")
     if keyless and config.compacts:
         _refuse_keyless(data)
     if config.log_append_time:
@@ -126,47 +126,41 @@ def _admit(batch: BatchHeader, data: memoryview, config: LogConfig, now: int) ->
         if wanted != codec:
             payload = compress(wanted, records, level=_level(wanted, config))
             attributes = attributes & ~CODEC | wanted
-    size, rest = batch.size, [data[ASSIGNED_SIZE:]]
-    if attributes != batch.attributes or largest != batch.max_timestamp:
-        head = head_from_magic(batch, payload, attributes=attributes, max_timestamp=largest)
-        size, rest = HEADER_SIZE + len(payload), [memoryview(head), memoryview(payload)]
-        _check_size(size, config)
-    return Admitted(size, rest, batch.last_offset_delta, largest, _producer(batch, largest))
+    rest: tuple[Bytes, ...] = (data[ASSIGNED_SIZE:],)
+    if attributes != head[ATTRIBUTES] or largest != max_timestamp:
+        rest = head_from_magic(parse_header(data), payload, attributes=attributes, max_timestamp=largest), payload
+        size = HEADER_SIZE + len(payload)
+        if size > config.max_message_bytes:
+            raise _too_large(size, config)
+    return Admitted(size, rest, last_delta, largest, _producer(head, largest) if producer >= 0 else None)
 
 
-def _check_size(size: int, config: LogConfig) -> None:
-    if size > config.max_message_bytes:
-        raise RecordTooLargeError(f"batch of {size} bytes, max.message.bytes is {config.max_message_bytes}")
+def _too_large(size: int, config: LogConfig) -> RecordTooLargeError:
+    return RecordTooLargeError(f"batch of {size} bytes, max.message.bytes is {config.max_message_bytes}")
 
 
-def _check_shape(batch: BatchHeader) -> None:
-    if batch.base_offset:
-        raise InvalidRecordError(f"base offset {batch.base_offset}, expected 0 from a client")
-    if batch.record_count <= 0 or batch.record_count != batch.last_offset_delta + 1:
-        raise InvalidRecordError(
-            f"{batch.record_count} records and last offset delta {batch.last_offset_delta}, expected one less of it"
-        )
-    if batch.attributes & CONTROL:
+def _check_shape(head: payloads.Head) -> None:
+    _, _, _, _, attributes, base_offset, last_delta, _, _, producer_id, epoch, sequence, count = head
+    if base_offset:
+        raise InvalidRecordError(f"base offset {base_offset}, expected 0 from a client")
+    if count <= 0 or count != last_delta + 1:
+        raise InvalidRecordError(f"{count} records and last offset delta {last_delta}, expected one less of it")
+    if attributes & CONTROL:
         raise InvalidRecordError("control batch, which clients may not write")
-    if batch.attributes & APPEND_TIME:
+    if attributes & APPEND_TIME:
         raise InvalidTimestampError("timestamp type LogAppendTime, which only a broker may set")
-    if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
+    if producer_id >= 0 and (sequence < 0 or epoch < 0):
         raise InvalidRecordError(
-            f"producer {batch.producer_id} with epoch {batch.producer_epoch} and sequence {batch.base_sequence}, "
-            "expected 0 or more"
+            f"producer {producer_id} with epoch {epoch} and sequence {sequence}, expected 0 or more"
         )
-    if batch.producer_id < 0 and batch.attributes & TRANSACTIONAL:
+    if producer_id < 0 and attributes & TRANSACTIONAL:
         raise InvalidRecordError("transactional batch without a producer id")
 
 
-def _producer(batch: BatchHeader, timestamp: int) -> ProducerBatch | None:
-    if batch.producer_id < 0:
-        return None
-    last = add_sequence(batch.base_sequence, batch.last_offset_delta)
-    transactional = batch.attributes & TRANSACTIONAL != 0
-    return ProducerBatch(
-        batch.producer_id, batch.producer_epoch, batch.base_sequence, last, -1, -1, timestamp, transactional
-    )
+def _producer(head: payloads.Head, timestamp: int) -> ProducerBatch:
+    _, _, _, _, attributes, _, last_delta, _, _, producer_id, epoch, sequence, _ = head
+    last = add_sequence(sequence, last_delta)
+    return ProducerBatch(producer_id, epoch, sequence, last, -1, -1, timestamp, attributes & TRANSACTIONAL != 0)
 
 
 def _level(codec: Codec, config: LogConfig) -> int | None:

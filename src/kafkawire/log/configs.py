@@ -8,15 +8,16 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkawire.messages.errors import InvalidConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from dataclasses import Field
 
 FOREVER = 2**63 - 1
 POLICIES = ("compact", "delete")
@@ -55,29 +56,23 @@ class LogConfig:
     segment_bytes: int = 1_073_741_824
     segment_index_bytes: int = 10_485_760
     segment_ms: int = 604_800_000
+    compacts: bool = field(init=False, repr=False, compare=False)
+    deletes: bool = field(init=False, repr=False, compare=False)
+    log_append_time: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, check, expected in _CHECKS:
             value = getattr(self, name)
             if not check(value):
                 raise InvalidConfigurationError(f"{_dotted(name)}: expected {expected}, found {value!r}")
-
-    @property
-    def compacts(self) -> bool:
-        return "compact" in _words(self.cleanup_policy)
-
-    @property
-    def deletes(self) -> bool:
-        return "delete" in _words(self.cleanup_policy)
-
-    @property
-    def log_append_time(self) -> bool:
-        return self.message_timestamp_type == "LogAppendTime"
+        object.__setattr__(self, "compacts", "compact" in _words(self.cleanup_policy))
+        object.__setattr__(self, "deletes", "delete" in _words(self.cleanup_policy))
+        object.__setattr__(self, "log_append_time", self.message_timestamp_type == "LogAppendTime")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The dotted names a log understands."""
-        return tuple(_dotted(field.name) for field in fields(cls))
+        return tuple(_dotted(each.name) for each in _settings())
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> LogConfig:
@@ -86,23 +81,28 @@ class LogConfig:
         >>> LogConfig.from_properties({"retention.ms": "-1"}).retention_ms
         -1
         """
-        types = {_dotted(field.name): (field.name, field.type) for field in fields(cls)}
+        types = {_dotted(each.name): (each.name, each.type) for each in _settings()}
         values: dict[str, object] = {}
         for name, text in properties.items():
             if name not in types:
                 near = get_close_matches(name, types, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise InvalidConfigurationError(f"{name}: a log has no such setting{hint}")
-            field, kind = types[name]
+            attribute, kind = types[name]
             try:
-                values[field] = _PARSERS[str(kind)](text)
+                values[attribute] = _PARSERS[str(kind)](text)
             except ValueError:
                 raise InvalidConfigurationError(f"{name}: expected {kind}, found {text!r}") from None
         return cls(**values)  # type: ignore[arg-type]  # each value was parsed by its field's own type
 
     def properties(self) -> dict[str, str]:
         """The settings as dotted names and text values."""
-        return {_dotted(field.name): _text(getattr(self, field.name)) for field in fields(self)}
+        return {_dotted(each.name): _text(getattr(self, each.name)) for each in _settings()}
+
+
+def _settings() -> tuple[Field[Any], ...]:
+    """The fields that are settings, and not derived from them."""
+    return tuple(each for each in fields(LogConfig) if each.init)
 
 
 def _dotted(name: str) -> str:

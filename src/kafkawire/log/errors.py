@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkawire.messages.errors import InvalidRecordError, InvalidTimestampError, KafkaStorageError
+from kafkawire.messages.errors import CorruptRecordError, InvalidRecordError, InvalidTimestampError, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +41,11 @@ class RefusedTimestampsError(InvalidTimestampError):
     def __init__(self, message: str, records: Sequence[RecordError] = ()) -> None:
         super().__init__(message)
         self.records = tuple(records)
+
+
+def incomplete(position: int, total: int) -> CorruptRecordError:
+    """The refusal of bytes that end before their batch does."""
+    return CorruptRecordError(f"{total - position} bytes after the last whole batch, expected none")
 
 
 def storage_error(path: Path, doing: str, error: OSError) -> KafkaStorageError:

@@ -46,17 +46,17 @@ class IndexFile:
         self.path = path
         self.base_offset = base_offset
         self._files = files
-        self._capacity = max_bytes // self.layout.size
-        self._stored = self._count = size // self.layout.size
+        self.capacity = max_bytes // self.layout.size
+        self._stored = self.count = size // self.layout.size
         self._tail = bytearray()
         self._final: tuple[int, int] | None = None
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     @property
     def is_full(self) -> bool:
-        return self._count >= self._capacity
+        return self.count >= self.capacity
 
     def fields(self, number: int) -> tuple[int, int]:
         """The two numbers of an entry as they are stored."""
@@ -76,7 +76,7 @@ class IndexFile:
 
     def add(self, first: int, second: int) -> None:
         self._final = first, second
-        self._count += 1
+        self.count += 1
         self._tail += self.layout.pack(first, second)
         if len(self._tail) >= SPILL:
             with suppress(OSError):
@@ -87,7 +87,7 @@ class IndexFile:
         if self._tail:
             file = self._files.open(self.path, create=True)
             file.write(self._stored * self.layout.size, [self._tail])
-            self._stored = self._count
+            self._stored = self.count
             self._tail = bytearray()
 
     def keep(self, count: int) -> None:
@@ -95,7 +95,7 @@ class IndexFile:
         if count >= len(self):
             return
         self._final = None
-        self._count = count
+        self.count = count
         del self._tail[max(0, count - self._stored) * self.layout.size :]
         if count < self._stored:
             self._files.open(self.path, create=True).truncate(count * self.layout.size)
@@ -105,7 +105,7 @@ class IndexFile:
         """Start the file anew, whatever is in it."""
         self._tail = bytearray()
         self._final = None
-        self._stored = self._count = 0
+        self._stored = self.count = 0
         self._files.open(self.path, create=True).truncate(0)
 
     def _count_up_to(self, target: int, column: int) -> int:
@@ -161,7 +161,7 @@ class TimeIndex(IndexFile):
 
     def append(self, timestamp: int, offset: int, *, closing: bool = False) -> None:
         """Add an entry if it says something new; a closing segment adds its last one even to a full index."""
-        newest = self.final[0] if self._count else -1
+        newest = self.final[0] if self.count else -1
         if timestamp > newest and (closing or not self.is_full):
             self.add(timestamp, offset - self.base_offset)
 

@@ -8,7 +8,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafkawire.log import walk
 from kafkawire.log.index import OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 INDEX, TIME_INDEX = ".index", ".timeindex"
 
 
-class Written(NamedTuple):
-    """What the indexes must know of a batch; a batch that compaction emptied has no timestamp."""
-
-    last_offset: int
-    size: int
-    max_timestamp: int
+Written = tuple[int, int, int]
+"""What the indexes must know of a batch: last offset, size, largest timestamp; one that was emptied has -1 for it."""
 
 
 def written(header: BatchHeader) -> Written:
     """What the indexes must know of a batch in a log."""
-    return Written(header.last_offset, header.size, header.max_timestamp if header.record_count else -1)
+    return header.last_offset, header.size, header.max_timestamp if header.record_count else -1
 
 
 class Lookup:
@@ -53,7 +49,8 @@ class Lookup:
         self._offsets = OffsetIndex(files, paths[0], base_offset, config.segment_index_bytes, sizes[0])
         self._times = TimeIndex(files, paths[1], base_offset, config.segment_index_bytes, sizes[1])
         self._could_be_sound = all(listed) and sizes[0] % 8 == 0 and sizes[1] % 12 == 0
-        self._is_checked = found is None
+        self.is_checked = found is None
+        """Whether the indexes are known to be this log's."""
         self._unindexed_bytes = 0
         self._largest: TimeEntry | None = TimeEntry(-1, base_offset) if found is None else None
 
@@ -70,7 +67,8 @@ class Lookup:
 
     @property
     def is_full(self) -> bool:
-        return self._offsets.is_full or self._times.is_full
+        offsets, times = self._offsets, self._times
+        return offsets.count >= offsets.capacity or times.count >= times.capacity
 
     @property
     def last_position(self) -> int:
@@ -80,9 +78,9 @@ class Lookup:
 
     def check(self, log_size: int) -> None:
         """Rebuild indexes from the disk that cannot be those of a log of this size."""
-        if self._is_checked:
+        if self.is_checked:
             return
-        self._is_checked = True
+        self.is_checked = True
         if not (self._could_be_sound and self._offsets.is_sound(log_size) and self._times.is_sound(log_size)):
             self.rebuild(walk.headers(self._files.open(self._log), 0, log_size))
 
@@ -117,7 +115,7 @@ class Lookup:
 
     def clear(self) -> None:
         """Start anew; `note` fills the indexes again."""
-        self._is_checked = True
+        self.is_checked = True
         self._offsets.clear()
         self._times.clear()
         self._largest = TimeEntry(-1, self._base_offset)

@@ -20,7 +20,6 @@ from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.compaction import compact
 from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
-from kafkawire.log.lookup import Written
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
 from kafkawire.log.replay import replay_segments
@@ -143,7 +142,10 @@ class Partition:
         With flush.on.ack the answer must wait until `recovery_point` has passed `last_offset`.
         """
         now = self.clock()
-        admitted = admit(batches, self.config, now)
+        return self.append_admitted(admit(batches, self.config, now), now, leader_epoch=leader_epoch)
+
+    def append_admitted(self, admitted: Sequence[Admitted], now: int, *, leader_epoch: int = 0) -> AppendResult:
+        """Take batches that were admitted at some time with this log's settings."""
         append_time = now if self.config.log_append_time else NO_TIMESTAMP
         known = self._check_producers(admitted)
         if known is not None:
@@ -151,7 +153,7 @@ class Partition:
             return AppendResult(known.first_offset, known.last_offset, first_time, self.log_start_offset, True)
         base = self.end_offset
         self._write(admitted, leader_epoch, now)
-        if self.end_offset - self.recovery_point >= self.config.flush_messages:
+        if self.end_offset - self._durability.recovery_point >= self.config.flush_messages:
             self.flush()
         return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
 
@@ -345,32 +347,34 @@ class Partition:
         offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
         parts: list[Bytes] = []
         written, producing = [], []
-        for batch in admitted:
-            last = offset + batch.last_offset_delta
-            parts += (ASSIGNED.pack(offset, batch.size - 12, leader_epoch), *batch.rest)
-            written.append(Written(last, batch.size, batch.max_timestamp))
-            if batch.producer is not None:
-                producing.append(batch.producer._replace(first_offset=offset, last_offset=last))
-            total += batch.size
-            latest = max(latest, batch.max_timestamp)
+        for size, rest, last_delta, timestamp, producer in admitted:
+            last = offset + last_delta
+            parts.append(ASSIGNED.pack(offset, size - 12, leader_epoch))
+            parts.extend(rest)
+            written.append((last, size, timestamp))
+            if producer is not None:
+                producing.append(producer._replace(first_offset=offset, last_offset=last))
+            total += size
+            latest = max(latest, timestamp)
             offset = last + 1
-        self._make_room(total, latest, offset - 1, now)
+        active = self._make_room(total, latest, offset - 1, now)
         try:
             if leader_epoch != self.epochs.latest:
                 self.epochs.assign(leader_epoch, self.end_offset)
-            self.segments.active.append(parts, written)
+            active.append(parts, written)
         except OSError as error:
-            raise storage_error(self.segments.active.path, "append", error) from error
+            raise storage_error(active.path, "append", error) from error
         self.end_offset = offset
         for produced in producing:
             self.producers.append(produced)
 
-    def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> None:
+    def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> Segment:
+        """The segment that takes these bytes, a new one where the last has no room."""
         config, active = self.config, self.segments.active
         if size > config.segment_bytes:
             raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")
         if not active.size:
-            return
+            return active
         first = active.first_timestamp
         waited = timestamp - first if first >= 0 and timestamp >= 0 else now - active.created_ms
         if (
@@ -380,3 +384,4 @@ class Partition:
             or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
         ):
             self.roll()
+        return self.segments.active

@@ -1,6 +1,8 @@
-"""The unpacked records of a batch, as a log must know them: the reference of `_payload.pyx`, and its stand-in.
+"""A batch that came, and its unpacked records, as a log must know them: the reference of `_payload.pyx`.
 
 Rules:
+- `head` reads a magic 2 header and computes the CRC in one go; it judges nothing but whether the batch is whole. Where
+  the batch is larger than `most` the CRC is not computed, and 0; of an older magic nothing else is said.
 - `examine` parses every record to its last byte; what is malformed raises CorruptRecordError. Nothing is kept of them
   but what admission must know.
 - `thin` copies records byte for byte, whatever is in them; it works on records that were examined once.
@@ -10,11 +12,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkawire.log.errors import incomplete
+from kafkawire.records.batch import header_fields, size_at
 from kafkawire.records.errors import CorruptRecordError
-from kafkawire.records.kernel import records
+from kafkawire.records.kernel import crc32c, records
 
 if TYPE_CHECKING:
     from kafkawire.records import Buffer
+
+Head = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""Size, magic, stated and computed CRC, attributes, base offset, last offset delta, base and largest timestamp,
+producer id, producer epoch, base sequence, record count."""
+
+
+def head(data: Buffer, position: int, most: int) -> Head:
+    """The header of the whole batch at a position, and the CRC of what follows it."""
+    view = memoryview(data)
+    size = size_at(view, position)
+    if not size or size > len(view) - position:
+        raise incomplete(position, len(view))
+    if view[position + 16] != 2:
+        return (size, view[position + 16], *(0,) * 11)
+    _, _, magic, crc, attributes, base, delta, first, last, _, *producer = header_fields(view, position, size)
+    computed = crc32c(view[position + 21 : position + size], 0) if size <= most else 0
+    producer_id, producer_epoch, sequence, count = producer
+    return (
+        *(size, magic, crc, computed, attributes, base, delta),
+        *(first, last, producer_id, producer_epoch, sequence, count),
+    )
 
 
 def examine(payload: Buffer, count: int, base_timestamp: int) -> tuple[int, int, int, bool]:

@@ -21,7 +21,6 @@ from kafkawire.log.aborted import decode_aborted
 from kafkawire.log.checkpoints import EPOCHS, read_lines
 from kafkawire.log.epochs import LeaderEpochs
 from kafkawire.log.files import read_file
-from kafkawire.log.lookup import Written
 from kafkawire.log.replay import replay_producers, replay_segments
 from kafkawire.log.segment import ABORTED, CLEANED, DELETED, LOG, SUFFIXES, SWAP, Segment, stem
 from kafkawire.log.snapshots import SNAPSHOT, Snapshots
@@ -151,7 +150,7 @@ class _Loader:
         next_offset = segment.base_offset
         for _, piece, scan in walk.sweep(segment.file, 0, size):
             count, next_offset = _in_order(scan, next_offset)
-            segment.note(map(Written, scan.last_offset[:count], scan.size[:count], _timestamps(scan)))
+            segment.note(zip(scan.last_offset[:count], scan.size[:count], _timestamps(scan), strict=False))
             for closed in replay_producers(scan, memoryview(piece), count, producers):
                 segment.aborted.append(closed)
             self._replay_epochs(scan, count)

@@ -98,7 +98,8 @@ class Segment:
 
     @property
     def lookup(self) -> Lookup:
-        self._lookup.check(self.size)
+        if not self._lookup.is_checked:
+            self._lookup.check(self.size)
         return self._lookup
 
     @property
@@ -120,15 +121,16 @@ class Segment:
 
     def append(self, parts: Sequence[Bytes], batches: Iterable[Written]) -> None:
         """Write batches in one go, and index them; a failure leaves everything as it was."""
-        self.mend()
+        if self._torn:
+            self.mend()
         try:
-            self.file.write(self.size, parts)
+            self._files.open(self.path).write(self.size, parts)
         except OSError:
             self._torn = True
             with suppress(OSError):
                 self.mend()
             raise
-        self.note(batches)
+        self.size = self._lookup.note(self.size, batches)
 
     def note(self, batches: Iterable[Written]) -> None:
         """Take batches that stand at the end of the file into the segment and its indexes."""
