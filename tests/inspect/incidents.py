@@ -95,6 +95,9 @@ INCIDENTS = {
         "stuck-refetching", refetching(90, 90, 90, 90, 90, 90), refetching(90, 91, 92, 93, 94, 95)
     ),
     "committing in place": Incident("stuck-not-fetching", commits(5, 5, 5, 5, 5, 5), commits(5, 6, 7, 8, 9, 10)),
+    "committing all there is": Incident(
+        "stuck-not-fetching", commits(5, 5, 5, 5, 5, 5), commits(60, 60, 60, 60, 60, 60, grown_before=3)
+    ),
     "reset by a lookup": Incident("offset-reset", reset(0), reset(600)),
     "commits going back": Incident("offset-reset", commits(50, 10), commits(10, 50)),
     "unknown topic": Incident(

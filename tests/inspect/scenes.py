@@ -337,11 +337,16 @@ def metadata(count: int, pause: float) -> Build:
     return build
 
 
-def commits(*offsets: int) -> Build:
+def commits(*offsets: int, grown_before: int = 0) -> Build:
+    """Commits while the log grows; of a log that grew before them only, each time all of it."""
+
     def build() -> list[Conversation]:
         one = talk()
+        for end in range(50, 50 + grown_before):
+            one.exchange(fetch(0, -1, (0, end)), fetched(0, (0, end, b"")), 11)
         for number, offset in enumerate(offsets):
-            one.exchange(fetch(0, -1, (0, 40 + number)), fetched(0, (0, 50 + number, b"")), 11)
+            end = offset if grown_before else 50 + number
+            one.exchange(fetch(0, -1, (0, 40 + number)), fetched(0, (0, end, b"")), 11)
             one.exchange(commit(offset), committed(), 8)
         return [one]
 

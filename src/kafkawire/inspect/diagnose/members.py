@@ -6,6 +6,7 @@ Rules:
 - A fetch session that began before the capture may have any partition: then nothing is said.
 - A partition that was never seen to be fetched may be fetched where the capture does not look: suspected.
 - Where no assignment was seen, a client that did fetch and only beats since is told of.
+- The same offset committed again and again is trouble where the log grows meanwhile beyond it, and only there.
 """
 
 from __future__ import annotations
@@ -143,10 +144,13 @@ def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Fin
         commits, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"])
     ).items():
         offsets = {row["committed_offset"] for row in rows}
-        seen = [row["high_watermark"] for row in marks.get((topic, partition), [])]
-        if len(rows) < limits.repeats or len(offsets) > 1 or not seen or max(seen) <= min(seen):
+        if len(rows) < limits.repeats or len(offsets) > 1:
             continue
-        behind = max(seen) - next(iter(offsets))
+        since = when(rows[0]["exchange"])
+        seen = [row["high_watermark"] for row in marks.get((topic, partition), []) if when(row["exchange"]) >= since]
+        behind = max(seen, default=0) - next(iter(offsets))
+        if behind <= 0 or max(seen) <= min(seen):
+            continue
         text = f"{group} commits offset {next(iter(offsets))} of {topic}-{partition} again and again, {behind} behind"
         advice = "Nothing is processed although the log grows: look for a blocked or failing handler."
         exchanges = [row["exchange"] for row in rows]
