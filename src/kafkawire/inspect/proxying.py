@@ -160,5 +160,6 @@ class Proxy:
 
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
-    with contextlib.suppress(OSError):
+    # Nothing comes after this: a proxy that stops meanwhile has what it wants.
+    with contextlib.suppress(OSError, asyncio.CancelledError):
         await writer.wait_closed()
