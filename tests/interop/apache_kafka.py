@@ -135,6 +135,12 @@ class ApacheBroker:
             self._process.wait(60)
             self._process = None
 
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The process while it runs."""
+        assert self._process is not None, "the broker is not running"
+        return self._process
+
     def kill(self) -> None:
         """Stop as a failing machine would."""
         if self._process is not None:

@@ -1,0 +1,138 @@
+"""Our broker beside Apache Kafka in KRaft mode: the same client, the same machine, the same run, in turns.
+
+Rules:
+- Each broker is a process of its own with its data on the same disk; Apache Kafka has the virtual machine settings of
+  its own start script.
+- The client is confluent-kafka, the same for both, so that what differs is the broker. The clock starts when its
+  connections stand; it does not pause because its queue is full (by default it then rests for a second).
+- The first rounds of both are not counted: they warm the virtual machine, the caches and the topics.
+- Apache Kafka is fetched by `make interop`; where it was not, that is said.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.interop.apache_kafka import JARS, ApacheBroker, ApacheKafka
+
+from benchmarks.broker import broker, server
+from benchmarks.report import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+VALUE = bytes(range(100))
+RECORDS = 400_000
+ASKED_ONE_BY_ONE = 2_000
+WARM_UP, ROUNDS = 2, 5
+# What kafka-run-class.sh and kafka-server-start.sh pass.
+VIRTUAL_MACHINE = (
+    *("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
+    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"),
+)
+
+
+class Contender(NamedTuple):
+    """A broker that runs."""
+
+    address: str
+    pid: int
+
+    def processor_seconds(self) -> float:
+        """What it has used so far, in user and system mode."""
+        times = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def produce(bootstrap: str, topic: str, **settings: object) -> float:
+    """Records a second that are acknowledged."""
+    from confluent_kafka import Producer
+
+    config: dict[str, Any] = {"bootstrap.servers": bootstrap, "queue.buffering.max.messages": RECORDS, **settings}
+    producer = Producer(config)
+    producer.produce(topic, VALUE)
+    assert producer.flush(30) == 0
+    start = perf_counter()
+    for number in range(RECORDS):
+        producer.produce(topic, VALUE)
+        if number % 1000 == 0:
+            producer.poll(0)
+    assert producer.flush(60) == 0
+    return RECORDS / (perf_counter() - start)
+
+
+def consume(bootstrap: str, topic: str) -> float:
+    """Records a second that are read from the start of a topic."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    config = {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False}
+    consumer = Consumer({**config, "queued.min.messages": 2 * RECORDS})
+    consumer.list_topics(topic, 30)
+    start = perf_counter()
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    count = 0
+    while count < RECORDS:
+        count += len(consumer.consume(5000, 30))
+    taken = perf_counter() - start
+    consumer.close()
+    return count / taken
+
+
+def one_by_one(bootstrap: str, topic: str) -> float:
+    """Records a second when each is acknowledged before the next is sent."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+    producer.produce(topic, VALUE)
+    assert producer.flush(30) == 0
+    start = perf_counter()
+    for _ in range(ASKED_ONE_BY_ONE):
+        producer.produce(topic, VALUE)
+        assert producer.flush(30) == 0
+    return ASKED_ONE_BY_ONE / (perf_counter() - start)
+
+
+WORK: Mapping[str, Callable[[str], float]] = {
+    "confluent-kafka produces 100-byte records": lambda address: produce(address, "plain"),
+    "the same, with lz4": lambda address: produce(address, "packed", **{"compression.type": "lz4"}),
+    "the same, idempotent": lambda address: produce(address, "exactly", **{"enable.idempotence": True}),
+    "confluent-kafka consumes 100-byte records": lambda address: consume(address, "plain"),
+    "one record at a time, each acknowledged": lambda address: one_by_one(address, "single"),
+}
+
+
+def rows() -> Iterator[Row]:
+    if not (JARS / "pom.xml").exists():
+        yield Row("our broker beside Apache Kafka", "not fetched", float("nan"), note="make interop fetches it")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        apache = ApacheBroker(ApacheKafka(), Path(directory), virtual_machine=VIRTUAL_MACHINE)
+        apache.start()
+        try:
+            with server(*broker("--data", f"{directory}/ours")) as running:
+                ours = Contender(f"127.0.0.1:{running.port}", running.process.pid)
+                theirs = Contender(apache.bootstrap, apache.process.pid)
+                for name, work in WORK.items():
+                    yield compare(name, work, ours, theirs)
+        finally:
+            apache.stop()
+
+
+def compare(name: str, work: Callable[[str], float], ours: Contender, theirs: Contender) -> Row:
+    """The best round of each, taken in turns."""
+    for _ in range(WARM_UP):
+        work(ours.address)
+        work(theirs.address)
+    before = ours.processor_seconds(), theirs.processor_seconds()
+    fastest = 0.0, 0.0
+    for _ in range(ROUNDS):
+        fastest = max(fastest[0], work(ours.address)), max(fastest[1], work(theirs.address))
+    used = ours.processor_seconds() - before[0], theirs.processor_seconds() - before[1]
+    note = (
+        f"{fastest[0]:,.0f}/s against {fastest[1]:,.0f}/s; broker's processor {used[0]:.1f} s against {used[1]:.1f} s"
+    )
+    return Row(name, "x Apache Kafka", fastest[0] / fastest[1], 1.0, note=note)
