@@ -133,7 +133,7 @@ def test_a_path_that_is_not_there_and_a_bad_setting_are_refused(tmp_path: Path, 
     assert pipeline(tmp_path / "absent", "--out", tmp_path / "tables") == 1
     assert "no such file or directory" in capsys.readouterr().err
     assert pipeline(tmp_path, "--out", tmp_path / "tables", "--conf", "x") == 2
-    assert "--conf x: expected NAME=VALUE" in capsys.readouterr().err
+    assert "--conf 'x': expected NAME=VALUE" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("spark")

@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
@@ -62,6 +62,8 @@ class CapturesInput:
     paths: Sequence[str]
     values: bool = False
     kind: str = "captures"
+    listed: str = "files"
+    unit: Literal["bytes", "items"] = "bytes"
     choices: Sequence[str] = _ALL
     default: Sequence[str] = _ALL
     _files: list[CaptureFile] = field(default_factory=list)
@@ -69,6 +71,9 @@ class CapturesInput:
     def files(self) -> list[dict[str, Any]]:
         self._files = list_captures(self.paths)
         return [{"file": file.name, "bytes": file.size} for file in self._files]
+
+    def amount(self) -> int:
+        return sum(file.size for file in self._files)
 
     def nothing(self) -> str:
         return f"no captures in {', '.join(self.paths)}; expected files of tcpdump or Wireshark, such as kafka.pcap"

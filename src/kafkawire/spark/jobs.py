@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import pyspark
 from pyspark.sql import Observation, Window
@@ -49,12 +49,21 @@ class Input(Protocol):
     @property
     def kind(self) -> str: ...
     @property
+    def listed(self) -> str:
+        """What the manifest calls the things that there are to read."""
+
+    @property
     def choices(self) -> Sequence[str]:
         """The tables there may be, in the order in which they are written."""
 
     def files(self) -> Sequence[Mapping[str, Any]]:
         """What there is to read, for the manifest."""
 
+    def amount(self) -> int:
+        """How much there is to read, once it is known what there is."""
+
+    @property
+    def unit(self) -> Literal["bytes", "items"]: ...
     def nothing(self) -> str:
         """What to say where there is nothing to read."""
 
@@ -170,7 +179,7 @@ class Job:
             },
             "report": self.output.report.name,
             "summary": summary.as_dict(),
-            "files": list(files),
+            self.input.listed: list(files),
         }
 
 

@@ -23,7 +23,7 @@ LOG: Final = "spark.log"
 REPORT: Final = "report.html"
 TABLES: Final = (
     *("batches", "records", "segment_files", "index_errors", "faults"),
-    *("capture_files", "connections", "gaps", "exchanges", "exchange_partitions", "findings"),
+    *("capture_files", "connections", "gaps", "exchanges", "exchange_partitions", "group_offsets", "findings"),
 )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kafkawire.spark.summary import Summary
 
 _NUMBERS: Final = ("count", "bytes", "us", "share")
+_TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
 _EVIDENCE: Final = 12
 _KEPT: Final = 20  # exchanges that a finding keeps of those that show it
 _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
@@ -40,6 +41,7 @@ _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
     ("exchanges", "exchanges", "count"),
     ("batches", "batches", "count"),
     ("records", "records", "count"),
+    ("groups", "groups", "count"),
 )
 
 
@@ -67,7 +69,7 @@ def page(
     """The report as HTML."""
     resources = files("kafkawire.spark")
     told = summary.as_dict()
-    title = {"segments": "Kafka log files", "captures": "Kafka captures"}.get(source["kind"], str(source["kind"]))
+    title = _TITLES[source["kind"]]
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
@@ -99,7 +101,8 @@ def _where(source: Mapping[str, Any], summary: Summary) -> str:
     span = ""
     if summary.first_timestamp is not None and summary.last_timestamp is not None:
         span = f"{moment(summary.first_timestamp)} to {moment(summary.last_timestamp)} UTC<br>"
-    return span + escape(", ".join(source["paths"]))
+    places = ", ".join(source["topics"] if "topics" in source else source["paths"])
+    return span + escape(f"{places} at {source['servers']}" if "servers" in source else places)
 
 
 def _navigation(chapters: Sequence[Chapter]) -> str:

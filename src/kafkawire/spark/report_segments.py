@@ -1,4 +1,7 @@
-"""The chapters of a report about log files; a chapter is there if the tables that it is made of are."""
+"""The chapters of a report about log files, and those that any source of batches and records has.
+
+A chapter is there if the tables that it is made of are.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from kafkawire.spark.what_if import SAMPLE, TOPICS, what_if
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from kafkawire.spark.summary import SegmentsSummary
+    from kafkawire.spark.summary import LogSummary, SegmentsSummary
     from kafkawire.spark.written import WrittenTables
 
 _BATCHED: Final = 2  # the magic since which records share a batch whether they are compressed or not
@@ -21,7 +24,12 @@ _BATCHED: Final = 2  # the magic since which records share a batch whether they 
 
 def segment_chapters(tables: WrittenTables, summary: SegmentsSummary) -> list[Chapter]:
     """Everything that a report tells of log files besides the findings."""
-    chapters = [_input(tables, summary)]
+    return [_input(tables, summary), *log_chapters(tables, summary)]
+
+
+def log_chapters(tables: WrittenTables, summary: LogSummary) -> list[Chapter]:
+    """What batches and records tell, whether they were on disk or came from a broker."""
+    chapters = []
     first, last = summary.first_timestamp, summary.last_timestamp
     if first is not None and last is not None and (tables.has("records") or tables.has("batches")):
         chapters.append(_throughput(tables, Steps.over(first, last)))
@@ -30,7 +38,8 @@ def segment_chapters(tables: WrittenTables, summary: SegmentsSummary) -> list[Ch
     if tables.has("records"):
         records = tables.frame("records")
         by_topic = _keyed(records)
-        chapters += [_compression(records, [row[0] for row in by_topic]), _keys(records, by_topic)]
+        topics = [row[0] for row in by_topic]
+        chapters += [_sizes(records), _compression(records, topics), _keys(records, by_topic)]
     return chapters
 
 
@@ -46,8 +55,8 @@ def _input(tables: WrittenTables, summary: SegmentsSummary) -> Chapter:
                 F.count(F.lit(1)).alias("batches"),
                 F.when(F.min("record_count") >= 0, F.sum("record_count")).alias("records"),
                 F.sum("size").alias("bytes"),
-                F.min(_known("base_timestamp")).alias("first"),
-                F.max(_known("max_timestamp")).alias("last"),
+                F.min(known_time("base_timestamp")).alias("first"),
+                F.max(known_time("max_timestamp")).alias("last"),
             )
             .orderBy(F.desc("bytes"), "topic")
             .limit(4 * SHOWN)
@@ -72,7 +81,7 @@ def _input(tables: WrittenTables, summary: SegmentsSummary) -> Chapter:
     return chapter
 
 
-def _known(column: str) -> Column:
+def known_time(column: str) -> Column:
     """A time in milliseconds, where there is one: magic 0 has none, nor has an emptied batch."""
     millis = F.unix_millis(column)
     return F.when((F.col("magic") > 0) & (millis >= 0), millis)
@@ -105,7 +114,7 @@ def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
     )
 
 
-def _space(summary: SegmentsSummary) -> Chapter:
+def _space(summary: LogSummary) -> Chapter:
     formats = sorted(summary.formats, key=lambda row: -row["bytes"])
     names = ("magic", "codec", "batches", "records", "bytes")
     grid = [[row[name] for name in names] for row in formats]
@@ -149,7 +158,7 @@ def _producers(batches: DataFrame) -> Chapter:
             F.count(F.when(~F.col("is_control"), 1)).alias("batches"),
             F.sum(F.when(~F.col("is_control"), F.col("record_count"))).alias("records"),
             F.count(F.when(F.col("is_control"), 1)).alias("markers"),
-            F.max(_known("max_timestamp")).alias("last"),
+            F.max(known_time("max_timestamp")).alias("last"),
         )
         .orderBy(F.desc("batches"), "producer_id")
         .limit(SHOWN)
@@ -161,6 +170,31 @@ def _producers(batches: DataFrame) -> Chapter:
     )
     grid = Grid("producers", columns, [list(row) for row in rows], empty="no batch has a producer id")
     return Chapter("Producers", "Idempotent and transactional producers, by what they stored.", [grid])
+
+
+def _sizes(records: DataFrame) -> Chapter:
+    key, value = F.length("key"), F.length("value")
+    rows = (
+        records.select("topic", key.alias("key"), value.alias("value"))
+        .groupBy("topic")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.sum("key").alias("keys"),
+            F.sum("value").alias("values"),
+            percentiles("key", (0.5, 0.99, 1.0)).alias("of_keys"),
+            percentiles("value", (0.5, 0.99, 1.0)).alias("of_values"),
+        )
+        .orderBy(F.desc("values"), "topic")
+        .limit(4 * SHOWN)
+        .collect()
+    )
+    none = (None, None, None)
+    grid = [[*row[:4], *(row.of_keys or none), *(row.of_values or none)] for row in rows]
+    columns = headings(
+        "topic | records:count | keys:bytes | values:bytes | key, p50:bytes | p99:bytes | largest:bytes"
+        " | value, p50:bytes | p99:bytes | largest:bytes"
+    )
+    return Chapter("Record sizes", "Keys and values as they are unpacked.", [Grid("sizes", columns, grid)])
 
 
 def _compression(records: DataFrame, topics: list[str | None]) -> Chapter:

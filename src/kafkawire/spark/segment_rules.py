@@ -36,9 +36,13 @@ def judge_segments(tables: WrittenTables, limits: Thresholds | None = None) -> D
     if tables.has("index_errors"):
         found += _wrong_indexes(tables.frame("index_errors"))
     if tables.has("batches"):
-        batches = tables.frame("batches")
-        found += [*_future(batches), *_open_transactions(batches), *_waste(batches, limits)]
+        found += judge_batches(tables.frame("batches"), limits)
     return findings_frame(tables.spark, found)
+
+
+def judge_batches(batches: DataFrame, limits: Thresholds) -> list[Finding]:
+    """What the headers of batches show, whether they were on disk or came from a broker."""
+    return [*_future(batches), *_open_transactions(batches), *_waste(batches, limits)]
 
 
 def _damage(faults: DataFrame) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
@@ -40,6 +40,8 @@ class SegmentsInput:
     paths: Sequence[str]
     mode: str = "PERMISSIVE"
     kind: str = "segments"
+    listed: str = "files"
+    unit: Literal["bytes", "items"] = "bytes"
     choices: Sequence[str] = ("batches", "records", "segment_files", "index_errors")
     default: Sequence[str] = ("batches", "records")
     _files: list[SegmentFile] = field(default_factory=list)
@@ -50,6 +52,9 @@ class SegmentsInput:
             {"file": file.name, "bytes": file.size, "topic": file.topic, "partition": file.partition}
             for file in self._files
         ]
+
+    def amount(self) -> int:
+        return sum(file.size for file in self._files)
 
     def nothing(self) -> str:
         return (

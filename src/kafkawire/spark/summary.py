@@ -1,6 +1,7 @@
 """What a run found, in numbers: measured while the tables were written, or read from them.
 
-`Summary` is what runs over any input have in common, `SegmentsSummary` what log files have besides.
+`Summary` is what runs over any input have in common, `LogSummary` what partitions give besides, on disk or live;
+`SegmentsSummary` adds what only log files have.
 
 Rules:
 - A number that the chosen tables do not tell is None, never 0.
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 class Summary:
     """The numbers that every run has."""
 
-    files: int = 0
-    bytes: int = 0
+    files: int | None = None
+    bytes: int | None = None
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     findings: dict[str, int] | None = None
@@ -65,8 +66,8 @@ class Summary:
 
 
 @dataclass
-class SegmentsSummary(Summary):
-    """The numbers of a run over log files."""
+class LogSummary(Summary):
+    """The numbers of a run over partitions, wherever they are."""
 
     topics: int = 0
     partitions: int = 0
@@ -76,10 +77,26 @@ class SegmentsSummary(Summary):
     tombstones: int | None = None
     key_bytes: int | None = None
     value_bytes: int | None = None
+    formats: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, table: str, measured: dict[str, Any]) -> None:
+        self.rows[table] = measured[table] if table in ("batches", "records") else measured["rows"]
+        setattr(self, table, self.rows[table])
+        for name in ("control_batches", "tombstones", "key_bytes", "value_bytes"):
+            if name in measured:
+                setattr(self, name, measured[name] or 0)
+        if "first_timestamp" in measured:
+            self.first_timestamp = measured["first_timestamp"]
+            self.last_timestamp = measured["last_timestamp"]
+
+
+@dataclass
+class SegmentsSummary(LogSummary):
+    """The numbers of a run over log files."""
+
     faults: int = 0
     segment_files: int | None = None
     index_errors: int | None = None
-    formats: list[dict[str, Any]] = field(default_factory=list)
     fault_examples: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -92,15 +109,8 @@ class SegmentsSummary(Summary):
         )
 
     def take(self, table: str, measured: dict[str, Any]) -> None:
-        self.rows[table] = measured[table] if table in ("batches", "records") else measured["rows"]
-        setattr(self, table, self.rows[table])
-        for name in ("control_batches", "tombstones", "key_bytes", "value_bytes"):
-            if name in measured:
-                setattr(self, name, measured[name] or 0)
-        if "first_timestamp" in measured:
-            self.faults = max(self.faults, measured["faults"])
-            self.first_timestamp = measured["first_timestamp"]
-            self.last_timestamp = measured["last_timestamp"]
+        super().take(table, measured)
+        self.faults = max(self.faults, measured.get("faults", 0))
 
     @property
     def has_findings(self) -> bool:

@@ -26,3 +26,6 @@ class Thresholds:
     metadata_per_s: float = 1.0
     empty_fetches: int = 50
     short_wait_ms: int = 50
+    lag: int = 1000  # records that a group may be behind in a topic
+    uneven: float = 3.0  # how many times the mean the largest partition of a topic may have
+    uneven_records: int = 1000

@@ -1,0 +1,107 @@
+"""What live topics show to be wrong: in their batches, in how they are spread, and in the groups that read them.
+
+Rules:
+- The rules for batches are those for log files.
+- Lag is summed by group and topic. A group without members that is behind is worth knowing at any size: nobody reads.
+- A partition is uneven by its records, against the mean of its topic's partitions that were read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+
+from kafkawire.inspect.diagnose import Finding, Thresholds
+from kafkawire.spark.aggregates import readable_key
+from kafkawire.spark.findings import findings_frame
+from kafkawire.spark.segment_rules import judge_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from kafkawire.spark.group_offsets import GroupOffset
+    from kafkawire.spark.written import WrittenTables
+
+_MOST: Final = 100
+_IDLE: Final = ("Empty", "Dead")
+
+
+def judge_topics(
+    tables: WrittenTables,
+    groups: Sequence[GroupOffset],
+    partitions: Mapping[str, int],
+    limits: Thresholds | None = None,
+) -> DataFrame:
+    """Every finding about topics; `partitions` says how many of each topic were read."""
+    limits = limits or Thresholds()
+    found = [*judge_committed(groups), *judge_lag(groups, limits)]
+    if tables.has("batches"):
+        found += judge_batches(tables.frame("batches"), limits)
+    if tables.has("records"):
+        found += _uneven(tables.frame("records"), partitions, limits)
+    return findings_frame(tables.spark, found)
+
+
+def judge_committed(groups: Iterable[GroupOffset]) -> Iterator[Finding]:
+    """Committed offsets that the log does not have."""
+    for row in groups:
+        if row.committed is None or row.log_start <= row.committed <= row.log_end:
+            continue
+        name = f"{row.topic}-{row.partition}"
+        if row.committed < row.log_start:
+            text = (
+                f"group {row.group} stands at offset {row.committed} of {name}, whose first is {row.log_start}:"
+                f" {row.log_start - row.committed} offsets were deleted before it read them"
+            )
+            advice = "They are lost to the group: raise the retention, or let the group read faster."
+        else:
+            text = f"group {row.group} stands at offset {row.committed} of {name}, which ends at {row.log_end}"
+            advice = (
+                "The topic was made anew or its log was cut: reset the group, for it misses what is written"
+                " before that offset."
+            )
+        yield Finding("offset-out-of-range", "error", text, advice, client_id=row.client, entity=row.group)
+
+
+def judge_lag(groups: Iterable[GroupOffset], limits: Thresholds) -> Iterator[Finding]:
+    """Groups that are behind."""
+    together: dict[tuple[str, str], list[GroupOffset]] = {}
+    for row in groups:
+        if row.lag:
+            together.setdefault((row.group, row.topic), []).append(row)
+    for (group, topic), rows in sorted(together.items()):
+        lag = sum(row.lag or 0 for row in rows)
+        is_idle = rows[0].state in _IDLE
+        if lag < limits.lag and not is_idle:
+            continue
+        worst = max(rows, key=lambda row: row.lag or 0)
+        text = f"group {group} is {lag} offsets behind in {topic}, {worst.lag} of them in partition {worst.partition}"
+        advice = "Give it more members, up to one a partition, or find out what its members wait for."
+        if is_idle:
+            text += "; it has no members"
+            advice = "Start its consumers, or delete the group if nobody needs it any more."
+        yield Finding("lag", "warning" if lag >= limits.lag else "info", text, advice, entity=group, count=len(rows))
+
+
+def _uneven(records: DataFrame, partitions: Mapping[str, int], limits: Thresholds) -> Iterator[Finding]:
+    by_partition = records.groupBy("topic", "partition").agg(F.count(F.lit(1)).alias("records"))
+    summed = by_partition.groupBy("topic").agg(
+        F.sum("records").alias("all"), F.max(F.struct("records", "partition")).alias("largest")
+    )
+    large = summed.filter(F.col("all") >= limits.uneven_records).orderBy(F.desc("all"), "topic").limit(_MOST)
+    for row in large.collect():
+        count = partitions.get(row.topic, 0)
+        if count < 2 or row.largest.records < limits.uneven * row["all"] / count:
+            continue
+        share = row.largest.records / row["all"]
+        text = f"{row.topic}-{row.largest.partition} has {100 * share:.0f} % of the records of {count} partitions"
+        own = records.filter((F.col("topic") == row.topic) & (F.col("partition") == row.largest.partition))
+        keyed = own.filter(F.col("key").isNotNull()).groupBy("key").count()
+        top = keyed.orderBy(F.desc("count"), "key").first()
+        if top is not None:
+            text += f"; key {readable_key(bytes(top['key']))} has {top['count']} of its {row.largest.records}"
+        advice = "Choose a key with more distinct values, or none, so that the partitions share the load."
+        yield Finding("uneven-partitions", "warning", text, advice, entity=row.topic, count=row.largest.records)

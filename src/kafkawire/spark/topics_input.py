@@ -1,0 +1,204 @@
+"""Live topics as the input of a pipeline run.
+
+Rules:
+- Offsets are looked up once, at the start: every table is of the same ranges, whatever is written meanwhile.
+- `batches` and `records` have the columns that they have from log files, so that one can be held against the other;
+  where in a file a row lies is null.
+- Options are those of the format `kafkawire`. None of the client's (`kafka.*`) is told: there may be passwords.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+
+from kafkawire.client.metadata import TopicPartition
+from kafkawire.spark.group_offsets import GroupOffsets, read_group_offsets
+from kafkawire.spark.report_topics import topic_chapters
+from kafkawire.spark.summary import LogSummary, Summary, batch_measures, formats_of, record_measures
+from kafkawire.spark.tables import COLUMNS, TABLES
+from kafkawire.spark.topic_batch import whole_ranges
+from kafkawire.spark.topic_offsets import TopicLookup
+from kafkawire.spark.topic_options import FORMAT, STRATEGIES, TopicOptions
+from kafkawire.spark.topic_rules import judge_topics
+from kafkawire.spark.topic_stream import as_json
+from kafkawire.spark.topic_tasks import pooled_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from kafkawire.spark.chapters import Chapter
+    from kafkawire.spark.written import WrittenTables
+
+_BOUNDS: Final = re.compile(r"(?:starting|ending)(?:timestamp|offsets|offsetsbytimestamp|offsetsbytimestampstrategy)")
+_SECRET: Final = "kafka."
+_RENAMED: Final = {"timestamp_type": "timestampType"}
+
+
+class ReadRange(NamedTuple):
+    """What is read of a partition, and what its log holds."""
+
+    topic: str
+    partition: int
+    log_start: int
+    start: int
+    end: int
+    log_end: int
+
+    @property
+    def place(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass
+class TopicsSummary(LogSummary):
+    """The numbers of a run over topics."""
+
+    offsets: int = 0
+    groups: int | None = None
+
+    def take(self, table: str, measured: dict[str, Any]) -> None:
+        super().take(table, measured)
+        if table == "batches":
+            self.bytes = measured["bytes"] or 0
+
+
+@dataclass
+class TopicsInput:
+    """Topics of a cluster, by the options of `spark.read.format("kafkawire")`."""
+
+    options: Mapping[str, str]
+    kind: str = "topic"
+    listed: str = "ranges"
+    unit: Literal["bytes", "items"] = "items"
+    choices: Sequence[str] = ("batches", "records")
+    default: Sequence[str] = ("batches", "records")
+    _ranges: list[ReadRange] | None = None
+    _groups: GroupOffsets = field(default_factory=GroupOffsets)
+
+    def files(self) -> list[dict[str, Any]]:
+        if self._ranges is None:
+            self._ranges = self._look_up()
+        return [each._asdict() for each in self._ranges]
+
+    def amount(self) -> int:
+        return sum(each.end - each.start for each in self._ranges or ())
+
+    def nothing(self) -> str:
+        return f"no topic matches {self._parsed().topics[0]!r}"
+
+    def describe(self) -> dict[str, Any]:
+        parsed = self._parsed()
+        told = {name: text for name, text in self.options.items() if not name.lower().startswith(_SECRET)}
+        topics = sorted({each.topic for each in self._ranges or ()})
+        servers = dict(parsed.client)["bootstrap.servers"]
+        return {"kind": self.kind, "topics": topics, "servers": servers, "options": told}
+
+    def summary(self) -> TopicsSummary:
+        ranges = self._ranges or []
+        return TopicsSummary(
+            topics=len({each.topic for each in ranges}),
+            partitions=len(ranges),
+            offsets=self.amount(),
+            groups=None if self._groups.problem else self._groups.groups,
+        )
+
+    def read(self, spark: SparkSession, table: str, tasks: int) -> DataFrame:
+        ranges = self._ranges or []
+        numbers: dict[str, list[int]] = {}
+        for each in ranges:
+            numbers.setdefault(each.topic, []).append(each.partition)
+        own = {
+            "minPartitions": str(tasks),
+            "includeHeaders": "true",
+            **{name: text for name, text in self.options.items() if not _is_bound(name)},
+            "table": table,
+            "assign": json.dumps(numbers),
+            "startingOffsets": json.dumps(as_json({each.place: each.start for each in ranges})),
+            "endingOffsets": json.dumps(as_json({each.place: each.end for each in ranges})),
+        }
+        rows = spark.read.format(FORMAT).options(**own).load()
+        return rows.select(*(_column(rows, name) for name in TABLES[table]))
+
+    def sound(self, rows: DataFrame) -> DataFrame:
+        return rows.drop("fault")
+
+    def measures(self, table: str) -> list[Column]:
+        return record_measures() if table == "records" else [*batch_measures(), F.sum("size").alias("bytes")]
+
+    def partitioning(self, table: str) -> Sequence[str]:
+        return ("topic",) if table in self.choices else ()
+
+    def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
+        assert isinstance(summary, TopicsSummary)
+        if tables.has("batches"):
+            summary.formats = formats_of(tables.frame("batches"))
+        if self._groups.problem:
+            return {}
+        summary.rows["group_offsets"] = len(self._groups.rows)
+        return {"group_offsets": self._groups.frame(tables.spark)}
+
+    def judge(self, tables: WrittenTables) -> DataFrame:
+        return judge_topics(tables, self._groups.rows, Counter(each.topic for each in self._ranges or ()))
+
+    def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
+        assert isinstance(summary, TopicsSummary)
+        return topic_chapters(tables, summary, self._ranges or [], self._groups)
+
+    def _parsed(self) -> TopicOptions:
+        return TopicOptions.parse(self.options, is_stream=False)
+
+    def _look_up(self) -> list[ReadRange]:
+        options = self._parsed()
+        lookup, reader = TopicLookup(options), pooled_reader(options.client)
+        partitions = lookup.partitions()
+        kept = {TopicPartition(each.topic, each.partition): each for each in whole_ranges(lookup, options)}
+        earliest = lookup.earliest(partitions)
+        latest = {
+            TopicPartition(topic, number): offset
+            for topic in {each.topic for each in partitions}
+            for number, offset in reader.latest(topic, isolation="read_uncommitted").items()
+        }
+        ranges = []
+        for place in partitions:
+            found = kept.get(place)
+            start, end = (found.start, found.end) if found else (latest[place], latest[place])
+            ranges.append(ReadRange(*place, earliest[place], start, end, latest[place]))
+        bounds = {each.place: (each.log_start, each.log_end) for each in ranges}
+        self._groups = read_group_offsets(dict(options.client), bounds)
+        return ranges
+
+
+def topic_options(servers: str, topics: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The options that read topics; one that begins with ^ is a pattern.
+
+    >>> topic_options("k:9092", ["orders", "payments"])
+    {'kafka.bootstrap.servers': 'k:9092', 'subscribe': 'orders,payments'}
+    >>> topic_options("k:9092", ["^order", "audit.log"])["subscribePattern"]
+    '^order|^audit\\\\.log$'
+    """
+    options = {"kafka.bootstrap.servers": servers}
+    if any(topic.startswith("^") for topic in topics):
+        patterns = (topic if topic.startswith("^") else f"^{re.escape(topic)}$" for topic in topics)
+        options["subscribePattern"] = "|".join(patterns)
+    elif topics:
+        options["subscribe"] = ",".join(topics)
+    return options | dict(more or {})
+
+
+def _is_bound(name: str) -> bool:
+    lower = name.lower()
+    return lower in (each.lower() for each in STRATEGIES) or _BOUNDS.fullmatch(lower) is not None
+
+
+def _column(rows: DataFrame, name: str) -> Column:
+    given = _RENAMED.get(name, name)
+    found = F.col(given) if given in rows.columns else F.lit(None)
+    return found.cast(COLUMNS[name]).alias(name)
