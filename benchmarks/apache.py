@@ -6,8 +6,8 @@ Rules:
 - The client is confluent-kafka, the same for both, so that what differs is the broker. The clock starts when its
   connections stand; it does not pause because its queue is full (by default it then rests for a second).
 - The first rounds of both are not counted: they warm the virtual machine, the caches and the topics.
-- Not slower is 1. Where the client itself is the limit the two tie, and the noise of a tie is 5 %; what tells the brokers
-  apart there is the processor time that each of them used.
+- Not slower is 1. Where the client itself is the limit the two tie, and the noise of a tie is 5 %; what tells the
+  brokers apart there is the processor time that each of them used.
 - Apache Kafka is fetched by `make interop`; where it was not, that is said.
 """
 
