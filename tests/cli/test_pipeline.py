@@ -1,19 +1,18 @@
-"""`kafkawire pipeline run` and `kafkawire demo`: tables, summaries, refusals."""
+"""`kafkawire pipeline run`: tables, summaries, refusals."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 from pyarrow import dataset
 from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 from tests.spark.logs import batch, batches, damage, write_index, write_segment
 from tests.spark.running import spark
+from tests.spark.written import read_table, rows_in_order
 
-from kafkawire.cli.demo import first_difference, read_records
 from kafkawire.cli.main import main
 from kafkawire.spark.sample import write_sample
 
@@ -35,8 +34,8 @@ def test_tables_hold_every_record_and_the_summary_counts_them(tmp_path: Path, ca
     sample = write_sample(tmp_path / "logs", scale=1)
     assert pipeline(tmp_path / "logs", "--out", tmp_path / "tables", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
-    found = read_records(tmp_path / "tables" / "records")
-    assert first_difference(sample.expected, found) is None
+    found = rows_in_order(read_table(tmp_path / "tables", "records"), sample.expected.schema.names)
+    assert found == rows_in_order(sample.expected)
     tombstones = sum(row["value"] is None for row in sample.expected.select(["value"]).to_pylist())
     counted = {
         name: summary[name] for name in ("files", "topics", "records", "tombstones", "control_batches", "faults")
@@ -69,7 +68,7 @@ def test_faults_are_told_kept_in_a_table_and_in_the_exit_code(tmp_path: Path, ca
     printed = capsys.readouterr().out
     assert "stated CRC 0x" in printed
     assert f"{file.name}" in printed
-    assert read_records(out / "records").num_rows == 30
+    assert read_table(out, "records").num_rows == 30
     [fault] = dataset.dataset(out / "faults").to_table().to_pylist()
     assert (fault["topic"], fault["position"], fault["size"]) == ("orders", len(data[0]), len(data[1]))
     assert read_manifest(out)["summary"]["faults"] == 1
@@ -137,26 +136,6 @@ def test_a_path_that_is_not_there_and_a_bad_setting_are_refused(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_demo_proves_itself_and_replaces_an_earlier_one(tmp_path: Path, capsys: Capture) -> None:
-    stale = tmp_path / "demo" / "tables" / "records" / "stale.parquet"
-    stale.parent.mkdir(parents=True)
-    stale.write_text("from an earlier demo")
-    (tmp_path / "demo" / "kafkawire-demo.json").write_text("{}")
-    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
-    assert "All 35000 records came out as they went in" in capsys.readouterr().out
-    assert not stale.exists()
-    assert read_manifest(tmp_path / "demo" / "tables")["state"] == "complete"
-
-
-def test_the_demo_leaves_other_directories_alone(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "precious").write_text("mine")
-    assert main(["demo", "--out", str(tmp_path)]) == 1
-    assert "is not empty and holds no earlier demo" in capsys.readouterr().err
-    assert (tmp_path / "logs" / "precious").read_text() == "mine"
-
-
-@pytest.mark.usefixtures("spark")
 def test_captures_give_tables_findings_and_a_report(tmp_path: Path, capsys: Capture) -> None:
     capture, out = tmp_path / "x.pcap", tmp_path / "tables"
     capture.write_bytes(write_pcap(merge(INCIDENTS["duplicates"].shows()), nanoseconds=True))
@@ -198,15 +177,6 @@ def test_what_a_source_does_not_have_is_refused(
 ) -> None:
     assert main(["pipeline", "run", str(tmp_path), "--out", str(tmp_path / "tables"), *arguments]) == 2
     assert problem in capsys.readouterr().err
-
-
-def test_a_difference_is_named_by_its_place() -> None:
-    rows = [{"topic": "orders", "partition": 0, "offset": offset, "value": b"x"} for offset in range(3)]
-    expected = pa.Table.from_pylist(rows)
-    assert first_difference(expected, expected) is None
-    assert first_difference(expected, expected.slice(1)) == "3 records were written, 2 were read"
-    changed = pa.Table.from_pylist([*rows[:2], rows[2] | {"value": b"y"}])
-    assert first_difference(expected, changed) == "orders-0 offset 2: value was b'x', is b'y'"
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

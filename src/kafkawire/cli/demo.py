@@ -1,33 +1,55 @@
-"""`kafkawire demo`: the pipeline end to end, on data that it makes itself and checks itself."""
+"""`kafkawire demo`: a shop on the broker, its incidents, the pipeline over three views, and the proof that they agree.
+
+Rules:
+- The three views are the live topics, the broker's files, and the recording of the proxy before it.
+- Beside the broker's files lie logs as older Kafkas left them, so that every format and codec is read.
+- The demo fails where a record differs between views, or an incident is not among the findings.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import shutil
+import time
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.cli import output
-from kafkawire.cli.pipeline import print_columns, print_places, print_summary, run_segments
+from kafkawire.cli.pipeline import run_captures, run_segments, run_topics
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     import pyarrow as pa
 
+    from kafkawire.demo.stage import Stage
+    from kafkawire.demo.traffic import Sent
     from kafkawire.spark.sample import Sample
+    from kafkawire.spark.summary import Summary
 
-HELP = "write log files of every format, run the pipeline over them, and prove that nothing was lost"
+HELP = "run a shop on the broker, the pipeline over topics, files and capture, and prove that all three agree"
 EXAMPLES = ("kafkawire demo --out demo",)
 _MARK = "kafkawire-demo.json"
+_MADE = ("data", "old-logs", "traffic.pcapng", "topic", "segments", "capture", "demo.log", "spark.log")
 # So little data is read before the optimising compiler has done its work.
 _SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-_SHOWN = ("topic", "partition", "offset", "timestamp", "key", "value")
+_OLD_LOGS = 8
 
 
 class DemoError(KafkaWireError):
     """The demo cannot run here, or its result is not what went in."""
+
+
+class View(NamedTuple):
+    """A run of the pipeline over one view."""
+
+    name: str
+    tables: Path
+    summary: Summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,54 +58,147 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kafkawire.demo.stage import Stage
     from kafkawire.spark.sample import write_sample
-    from kafkawire.spark.session import require_spark
+    from kafkawire.spark.session import default_master, require_spark, running_session
 
     require_spark()
-    logs, tables = _claim(args.out)
-    sample = write_sample(logs)
-    _tell_sample(sample)
-    summary = run_segments([str(logs)], tables, overwrite=True, master=args.master, settings=_SETTINGS)
-    print(f"\n{output.coloured('The pipeline on Spark', 'bold')}")
-    print_summary(summary)
-    found = read_records(tables / "records")
-    difference = first_difference(sample.expected, found)
-    if difference or summary.faults:
-        raise DemoError(f"what came out is not what went in: {difference or f'{summary.faults} faults'}")
-    proof = f"All {found.num_rows} records came out as they went in: key, value, headers, time and offset of each."
-    print(f"\n{output.coloured(proof, 'green')}\n")
-    _print_some(found)
-    print(f"\n{'log files:':<10} {logs}")
-    print_places(tables, ("batches", "records"), summary)
+    started = time.monotonic()
+    out = _claim(args.out)
+    old = write_sample(out / "old-logs", scale=_OLD_LOGS)
+    with _logging_to(out / "demo.log"), ExitStack() as spark:
+        with Stage(out / "data", out / "traffic.pcapng") as stage:
+            sent = _run_shop(stage)
+            _say("\nThe pipeline on Spark, over three views of it")
+            session = running_session(args.master or default_master(), settings=_SETTINGS, log_file=out / "spark.log")
+            spark.enter_context(session)
+            views = [_view_topics(stage, out / "topic")]
+        logs = [str(out / "data"), str(out / "old-logs")]
+        views.append(View("segments", out / "segments", run_segments(logs, out / "segments")))
+        capture = [str(out / "traffic.pcapng")]
+        views.append(View("capture", out / "capture", run_captures(capture, out / "capture", values=True)))
+    _tell_views(views)
+    _prove(out, sent, old)
+    _show_incidents(out / "capture")
+    _say("\nLook at")
+    output.print_fields({view.name: str(view.tables / "report.html") for view in views})
+    print(f"\ntables and manifests lie beside each report; it took {time.monotonic() - started:.0f} s in all")
     return 0
 
 
-def _claim(out: Path) -> tuple[Path, Path]:
-    """The directories of a demo, emptied of an earlier one; a directory that holds anything else is left alone."""
+def _claim(out: Path) -> Path:
+    """The directory of a demo, emptied of an earlier one; a directory that holds anything else is left alone."""
     mark = out / _MARK
     if out.exists() and not out.is_dir():
         raise DemoError(f"{out} is a file; give a directory with --out")
     if out.is_dir() and any(out.iterdir()) and not mark.exists():
         raise DemoError(f"{out} is not empty and holds no earlier demo; give another directory with --out")
     out.mkdir(parents=True, exist_ok=True)
-    mark.write_text(json.dumps({"what": "made by `kafkawire demo`, which replaces logs and tables beside this file"}))
-    for name in ("logs", "tables"):
-        shutil.rmtree(out / name, ignore_errors=True)
-    return out / "logs", out / "tables"
+    mark.write_text(json.dumps({"what": "made by `kafkawire demo`, which replaces these", "made": _MADE}))
+    for name in _MADE:
+        if (out / name).is_dir():
+            shutil.rmtree(out / name)
+        else:
+            (out / name).unlink(missing_ok=True)
+    return out
 
 
-def _tell_sample(sample: Sample) -> None:
-    print(output.coloured("Log files with known content, as Kafka lays them out", "bold"))
+@contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """What broker and clients say of incidents goes to a file: it is what was staged."""
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    loggers = [logging.getLogger(name) for name in ("kafkawire", "aiokafka", "kafka")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        handler.close()
+
+
+def _run_shop(stage: Stage) -> Sent:
+    from kafkawire.demo.clients import name_of
+    from kafkawire.demo.incidents import INCIDENTS
+    from kafkawire.demo.traffic import ROLES, create_topics, run_traffic
+
+    _say("A shop on the broker, recorded by the proxy before it")
+    started = time.monotonic()
+    create_topics(stage.bootstrap)
+    sent = run_traffic(stage.bootstrap)
+    rows = [
+        (role.topic, role.amount, role.codec, name_of(role.sends_with), role.group, name_of(role.reads_with))
+        for role in ROLES
+    ]
+    output.print_rows(("topic", "records", "codec", "sent with", "group", "read with"), rows)
+    print(f"sent and read in {time.monotonic() - started:.1f} s", flush=True)
+    _say("\nWhat goes wrong, on purpose")
+    for incident in INCIDENTS:
+        print(f"- {incident.what}", flush=True)
+        sent += incident.act(stage)
+    return sent
+
+
+def _view_topics(stage: Stage, tables: Path) -> View:
+    from kafkawire.demo.events import TOPICS
+    from kafkawire.spark.topics_input import topic_options
+
+    return View("topic", tables, run_topics(topic_options(stage.broker.bootstrap_servers, list(TOPICS), {}), tables))
+
+
+def _tell_views(views: list[View]) -> None:
+    columns = ("view", "records", "batches", "findings", "seconds")
     rows = []
-    for writer in sample.partitions:
-        files = sorted(writer.directory.glob("*.log"))
-        size = sum(file.stat().st_size for file in files)
-        rows.append((str(writer.directory), len(files), len(writer.rows), output.human_size(size)))
-    output.print_rows(("directory", "files", "records", "size"), rows)
+    for view in views:
+        summary = view.summary
+        found = ", ".join(f"{count} {level}" for level, count in (summary.findings or {}).items() if count)
+        counts = [summary.rows_of(table) for table in ("records", "batches")]
+        rows.append((view.name, *counts, found or "none", f"{summary.seconds:.1f}"))
+    output.print_rows(columns, rows)
 
 
-def read_records(path: Path) -> pa.Table:
-    """The records table as it lies on disk, read without Spark."""
+def _prove(out: Path, sent: Sent, old: Sample) -> None:
+    import pyarrow.compute as pc
+
+    from kafkawire.demo.agreement import compare, fetched_records, produced_records, sent_records
+    from kafkawire.demo.events import CLICKS, TOPICS
+
+    _say("\nDo they agree, record for record?")
+    topic, segments = (read_table(out / view / "records") for view in ("topic", "segments"))
+    records, partitions = (read_table(out / "capture" / table) for table in ("records", "exchange_partitions"))
+    is_shop = pc.field("topic").isin(list(TOPICS))
+    is_old = pc.field("topic").isin(old.expected["topic"].unique())
+    clock = {"timestamp": (CLICKS,)}  # its records get the broker's time, which producers do not know
+    views = {
+        "what clients sent": compare(topic, sent_records(sent), untold=clock),
+        "the broker's files": compare(topic, segments.filter(is_shop)),
+        "capture, as produced": compare(topic, produced_records(records, partitions), untold=clock, again=True),
+        "capture, as fetched": compare(topic, fetched_records(records).filter(is_shop), again=True),
+        "logs of older Kafkas": compare(old.expected, segments.filter(is_old)),
+    }
+    rows = [(name, view.records, view.sights, view.difference or "yes") for name, view in views.items()]
+    output.print_rows(("held against the topic", "records", "sights", "agrees"), rows)
+    wrong = [f"{name}: {view.difference}" for name, view in views.items() if view.difference]
+    if wrong:
+        raise DemoError(f"views differ: {wrong[0]}")
+
+
+def _show_incidents(tables: Path) -> None:
+    from kafkawire.demo.incidents import INCIDENTS
+
+    _say("\nWhat the diagnosis says of the incidents")
+    found = read_table(tables / "findings").to_pylist()
+    for incident in INCIDENTS:
+        texts = [row["text"] for row in found if row["rule"] == incident.rule]
+        if not texts:
+            raise DemoError(f"{incident.what}: no finding {incident.rule} tells of it")
+        print(f"- {incident.what}\n    {output.coloured(incident.rule, 'yellow')}: {output.visible(texts[0])}")
+
+
+def read_table(path: Path) -> pa.Table:
+    """A table as it lies on disk, read without Spark."""
     import pyarrow as pa
     from pyarrow import dataset
 
@@ -91,32 +206,5 @@ def read_records(path: Path) -> pa.Table:
     return dataset.dataset(path, format="parquet", partitioning=by_topic).to_table()
 
 
-def first_difference(expected: pa.Table, found: pa.Table) -> str | None:
-    """Where two tables of records differ first, None where they are equal."""
-    if expected.num_rows != found.num_rows:
-        return f"{expected.num_rows} records were written, {found.num_rows} were read"
-    order: list[tuple[str, Literal["ascending", "descending"]]] = [
-        (name, "ascending") for name in ("topic", "partition", "offset")
-    ]
-    wanted = expected.sort_by(order)
-    got = found.select(expected.schema.names).sort_by(order)
-    for name in expected.schema.names:
-        pairs = zip(wanted[name].to_pylist(), got[name].to_pylist(), strict=True)
-        for row, (one, other) in enumerate(pairs):
-            if one != other:
-                place = "-".join(str(wanted[part][row].as_py()) for part in ("topic", "partition"))
-                return f"{place} offset {wanted['offset'][row].as_py()}: {name} was {one!r}, is {other!r}"
-    return None
-
-
-def _print_some(found: pa.Table) -> None:
-    some = found.take(list(range(0, found.num_rows, max(1, found.num_rows // 5)))).to_pylist()[:5]
-    for row in some:
-        for name in ("key", "value"):
-            text = row[name]
-            row[name] = (
-                None if text is None else text[:32].decode("utf-8", "replace") + ("..." if len(text) > 32 else "")
-            )
-        has_time = row["timestamp_type"] >= 0
-        row["timestamp"] = row["timestamp"].isoformat(" ", "milliseconds").removesuffix("+00:00") if has_time else None
-    print_columns(_SHOWN, some)
+def _say(text: str) -> None:
+    print(output.coloured(text, "bold"), flush=True)

@@ -1,0 +1,230 @@
+"""The clients that do the shop's work: others' where they are installed, else our own.
+
+Rules:
+- Whatever sends says of each event where it went, in the order of the events.
+- Whatever reads goes on until its group has read enough, and leaves the group as a good client does.
+- A client that hangs is an error after a while, not a demo that never ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from kafkawire.exceptions import KafkaWireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kafkawire.demo.events import Event
+
+PATIENCE: Final = 30.0
+_POLL: Final = 0.2
+
+
+class DemoClientError(KafkaWireError):
+    """A client of the demo did not do its work."""
+
+
+class Place(NamedTuple):
+    """Where the broker says a record is."""
+
+    partition: int
+    offset: int
+
+
+class Tally:
+    """How many records a group has read, over all its members; once nothing more is sent, its time is limited."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted, self._read = wanted, 0
+        self._lock = Lock()
+        self._deadline = math.inf
+
+    def add(self, count: int) -> None:
+        """Count records that a member has read."""
+        with self._lock:
+            self._read += count
+
+    def expect_within(self, seconds: float) -> None:
+        """Everything has been sent, or never will be: there is so much time to read it."""
+        self._deadline = time.monotonic() + seconds
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether members are to go on."""
+        if self._read < self._wanted and time.monotonic() > self._deadline:
+            raise DemoClientError(f"{self._read} of {self._wanted} records were read")
+        return self._read < self._wanted
+
+
+class Sender(Protocol):
+    """A client that produces."""
+
+    def send(self, bootstrap: str, client_id: str, codec: str, events: Iterable[Event]) -> list[Place]:
+        """Send events with acks=all."""
+
+
+class Reader(Protocol):
+    """A client that consumes."""
+
+    def read(self, bootstrap: str, client_id: str, group: str, topics: Sequence[str], tally: Tally) -> None:
+        """Read as a member of a group."""
+
+
+class Confluent:
+    """confluent-kafka, over librdkafka."""
+
+    def send(self, bootstrap: str, client_id: str, codec: str, events: Iterable[Event]) -> list[Place]:
+        import confluent_kafka
+
+        producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "client.id": client_id,
+                "compression.type": codec,
+                "enable.idempotence": True,
+                "linger.ms": 20,
+                "broker.address.family": "v4",
+            }
+        )
+        places: list[Place] = []
+        problems: list[str] = []
+
+        def keep(index: int) -> Any:
+            places.append(Place(-1, -1))
+
+            def delivered(problem: Any, message: Any) -> None:
+                if problem is not None:
+                    problems.append(str(problem))
+                else:
+                    places[index] = Place(message.partition(), message.offset())
+
+            return delivered
+
+        for index, event in enumerate(events):
+            producer.produce(
+                event.topic,
+                event.value,
+                event.key,
+                headers=list[tuple[str, str | bytes | None]](event.headers),
+                timestamp=event.timestamp,
+                on_delivery=keep(index),
+            )
+            if index % 1000 == 0:
+                producer.poll(0)
+        left = producer.flush(PATIENCE)
+        if left or problems:
+            raise DemoClientError(f"{client_id}: {problems[0] if problems else f'{left} records were not delivered'}")
+        return places
+
+    def read(self, bootstrap: str, client_id: str, group: str, topics: Sequence[str], tally: Tally) -> None:
+        import confluent_kafka
+
+        consumer = confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "client.id": client_id,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "broker.address.family": "v4",
+            }
+        )
+        consumer.subscribe(list(topics))
+        try:
+            while tally.wants_more:
+                tally.add(sum(message.error() is None for message in consumer.consume(1000, _POLL)))
+        finally:
+            consumer.close()
+
+
+class KafkaPython:
+    """kafka-python."""
+
+    def send(self, bootstrap: str, client_id: str, codec: str, events: Iterable[Event]) -> list[Place]:
+        import kafka
+
+        producer = kafka.KafkaProducer(
+            bootstrap_servers=bootstrap, client_id=client_id, acks="all", compression_type=codec, linger_ms=20
+        )
+        try:
+            sent = [
+                producer.send(event.topic, event.value, event.key, headers=event.headers, timestamp_ms=event.timestamp)
+                for event in events
+            ]
+            producer.flush(PATIENCE)
+            told = [future.get(PATIENCE) for future in sent]
+        finally:
+            producer.close(PATIENCE)
+        return [Place(each.partition, each.offset) for each in told]
+
+
+class Asynchronous:
+    """A client spelled like aiokafka, as our own is; `library` has its classes."""
+
+    def __init__(self, library: str, producer: str, consumer: str) -> None:
+        self._library, self._producer, self._consumer = library, producer, consumer
+
+    def send(self, bootstrap: str, client_id: str, codec: str, events: Iterable[Event]) -> list[Place]:
+        return asyncio.run(self._send(bootstrap, client_id, codec, events))
+
+    async def _send(self, bootstrap: str, client_id: str, codec: str, events: Iterable[Event]) -> list[Place]:
+        async with getattr(import_module(self._library), self._producer)(
+            bootstrap_servers=bootstrap, client_id=client_id, acks="all", compression_type=codec, linger_ms=20
+        ) as producer:
+            sent = deque(
+                [
+                    await producer.send(
+                        event.topic, event.value, event.key, timestamp_ms=event.timestamp, headers=event.headers
+                    )
+                    for event in events
+                ]
+            )
+            async with asyncio.timeout(PATIENCE):
+                await producer.flush()
+                told = [await future for future in sent]
+        return [Place(each.partition, each.offset) for each in told]
+
+    def read(self, bootstrap: str, client_id: str, group: str, topics: Sequence[str], tally: Tally) -> None:
+        asyncio.run(self._read(bootstrap, client_id, group, topics, tally))
+
+    async def _read(self, bootstrap: str, client_id: str, group: str, topics: Sequence[str], tally: Tally) -> None:
+        async with getattr(import_module(self._library), self._consumer)(
+            *topics, bootstrap_servers=bootstrap, client_id=client_id, group_id=group, auto_offset_reset="earliest"
+        ) as consumer:
+            while tally.wants_more:
+                found = await consumer.getmany(timeout_ms=int(1000 * _POLL), max_records=2000)
+                tally.add(sum(map(len, found.values())))
+
+
+_OURS: Final = Asynchronous("kafkawire.client", "Producer", "Consumer")
+_AIOKAFKA: Final = Asynchronous("aiokafka", "AIOKafkaProducer", "AIOKafkaConsumer")
+_SENDERS: Final[dict[str, Sender]] = {"confluent_kafka": Confluent(), "aiokafka": _AIOKAFKA, "kafka": KafkaPython()}
+_NAMES: Final = {
+    "confluent_kafka": "confluent-kafka",
+    "aiokafka": "aiokafka",
+    "kafka": "kafka-python",
+    "kafkawire": "kafkawire",
+}
+_READERS: Final[dict[str, Reader]] = {"confluent_kafka": Confluent(), "aiokafka": _AIOKAFKA}
+
+
+def sender(library: str) -> Sender:
+    """The producer of a library, or ours where it is not installed."""
+    return _SENDERS.get(library, _OURS) if find_spec(library) is not None else _OURS
+
+
+def reader(library: str) -> Reader:
+    """The consumer of a library, or ours where it is not installed."""
+    return _READERS.get(library, _OURS) if find_spec(library) is not None else _OURS
+
+
+def name_of(library: str) -> str:
+    """What the client is called that works for a library."""
+    return _NAMES[library] if find_spec(library) is not None else _NAMES["kafkawire"]

@@ -1,0 +1,85 @@
+"""Where the demo plays: the embedded broker, and before it a proxy that records what clients and broker say.
+
+Rules:
+- Clients of the shop know the proxy only; whoever must not be in the recording uses the broker's own address.
+- The recording is complete once the stage is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from contextlib import ExitStack
+from threading import Thread
+from typing import TYPE_CHECKING, Self
+
+from kafkawire.broker.loops import new_loop
+from kafkawire.inspect.proxying import Proxy
+from kafkawire.inspect.sources.recording import Recording
+from kafkawire.testing import RunningBroker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from kafkawire.inspect.sources.proxy import Seen
+
+_SETTINGS = {"auto.create.topics.enable": "false", "log.segment.bytes": str(1 << 20)}
+
+
+class Stage:
+    """The broker and the proxy, each in a thread of its own."""
+
+    def __init__(self, data: Path, capture: Path) -> None:
+        self.broker = RunningBroker(data, config=_SETTINGS)
+        self.exchanges = 0
+        self._capture = capture
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self.broker)
+            recording = Recording(stack.enter_context(self._capture.open("wb")))
+            host, _, port = self.broker.bootstrap_servers.rpartition(":")
+            proxy = Proxy(("127.0.0.1", 0), (host, int(port)), "127.0.0.1", None, recording, self)
+            started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+            thread = Thread(target=_run, args=(proxy, started), name="kafkawire proxy", daemon=True)
+            thread.start()
+            self._port, loop, stopping = started.result()
+            stack.callback(thread.join)
+            stack.callback(loop.call_soon_threadsafe, stopping.set)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def bootstrap(self) -> str:
+        """Where the clients of the shop connect: the proxy."""
+        return f"127.0.0.1:{self._port}"
+
+    def exchange(self, client: tuple[str, int], seen: Seen) -> None:
+        """Count what passes the proxy."""
+        self.exchanges += 1
+
+    def complain(self, text: str) -> None:
+        """A broker that cannot be reached shows in the clients that ask for it."""
+
+
+def _run(proxy: Proxy, started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    async def serve() -> None:
+        stopping = asyncio.Event()
+        try:
+            await proxy.start()
+            started.set_result((proxy.port, asyncio.get_running_loop(), stopping))
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        await stopping.wait()
+        await proxy.stop()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(serve())
