@@ -9,7 +9,7 @@ from tests.broker.peer import Peer
 
 from kafkawire.broker.metrics import Metrics
 from kafkawire.broker.metrics_page import gauges
-from kafkawire.broker.refusals import error_codes
+from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.broker.service import Gauge
 from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest
 
@@ -47,4 +47,4 @@ def test_error_codes_are_found_at_every_depth() -> None:
     response = FetchResponse(
         error_code=70, responses=[FetchResponse.FetchableTopicResponse(partitions=[failed, failed])]
     )
-    assert list(error_codes(response)) == [70, 3, 3]
+    assert errors_at(error_paths(response.__shape__), response) == [70, 3, 3]

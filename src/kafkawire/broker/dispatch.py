@@ -15,13 +15,21 @@ from collections.abc import Awaitable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.refusals import error_codes
-from kafkawire.broker.serving import CloseConnectionError, RequestContext, Streamed, error_response, served_apis
+from kafkawire.broker.routes import Route
+from kafkawire.broker.serving import (
+    ANONYMOUS,
+    CloseConnectionError,
+    RequestContext,
+    Streamed,
+    error_response,
+    served_apis,
+)
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message
 from kafkawire.messages.errors import ErrorCode, code_for
-from kafkawire.wire import answer_unsupported, decode_request_header, encode_response_parts
-from kafkawire.wire.headers import API_VERSIONS
+from kafkawire.wire import answer_unsupported, decode_request_header
+from kafkawire.wire.frames import SIZE
+from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +38,13 @@ if TYPE_CHECKING:
     from kafkawire.broker.metrics import Metrics
     from kafkawire.broker.node import Node
     from kafkawire.broker.outbox import Part
-    from kafkawire.broker.serving import Answer, Served
+    from kafkawire.broker.serving import Answer
 
     Interceptor = Callable[[RequestContext, Any], Awaitable[None] | None]
 
 _log = logging.getLogger("kafkawire.broker")
+_AT_ONCE = (Message, Streamed)
+_NAMED = SIZE.size + KEY_AND_VERSION.size
 
 
 class RefusedRequestError(KafkaWireError):
@@ -44,10 +54,10 @@ class RefusedRequestError(KafkaWireError):
 class Call:
     """A request that is being served."""
 
-    __slots__ = ("answer", "context", "request", "served", "size", "started")
+    __slots__ = ("answer", "context", "request", "route", "size", "started")
 
-    def __init__(self, served: Served, request: Any, context: RequestContext, size: int) -> None:
-        self.served = served
+    def __init__(self, route: Route, request: Any, context: RequestContext, size: int) -> None:
+        self.route = route
         self.request = request
         self.context = context
         self.size = size
@@ -58,7 +68,7 @@ class Call:
     def is_waiting(self) -> bool:
         """Whether the answer has to be awaited."""
         answer = self.answer
-        return answer is not None and not isinstance(answer, Message | Streamed)
+        return answer is not None and not isinstance(answer, _AT_ONCE)
 
 
 class Dispatcher:
@@ -69,24 +79,27 @@ class Dispatcher:
         self.metrics = metrics
         self.interceptor: Interceptor | None = None
         self._apis = served_apis()
+        self._routes: dict[tuple[int, ...], Route] = {}
 
     def begin(self, frame: bytes | memoryview, address: tuple[str, int], listener: str) -> Call | bytes:
         """Read a request and let it be served; bytes are the answer to an ApiVersions of unknown version."""
-        header, offset = decode_request_header(frame)
-        version = header.request_api_version
-        served = self._apis.get(header.request_api_key)
-        if served is None or version not in served.versions:
-            return self._refuse_version(served, header)
+        route = self._routes.get(KEY_AND_VERSION.unpack_from(frame, SIZE.size)) if len(frame) >= _NAMED else None
+        if route is None:
+            found = self._find_route(frame)
+            if isinstance(found, bytes):
+                return found
+            route = found
+        header, request = route.read(frame)
         context = RequestContext(
-            served.api, version, header.correlation_id, header.client_id, listener=listener, address=address
+            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address
         )
-        request = served.api.request.decode_prefix(frame, version, offset)[0]
-        call = Call(served, request, context, len(frame))
+        call = Call(route, request, context, len(frame))
         try:
             delayed = self.interceptor(context, request) if self.interceptor is not None else None
-            call.answer = (
-                served.handle(self.node, request, context) if delayed is None else self._serve_later(call, delayed)
-            )
+            if delayed is None:
+                call.answer = route.served.handle(self.node, request, context)
+            else:
+                call.answer = self._serve_later(call, delayed)
         except Exception as error:
             call.answer = self._explain(call, error)
         return call
@@ -101,20 +114,13 @@ class Dispatcher:
 
     def finish(self, call: Call) -> list[Part]:
         """The parts of the answer's frame; none where the client expects nothing."""
-        answer, context = call.answer, call.context
-        metrics = self.metrics.of(context.api.name)
+        answer, metrics = call.answer, call.route.metrics
         if answer is None:
             metrics.add(call.size, 0, perf_counter() - call.started)
             return []
         message, contents = answer if isinstance(answer, Streamed) else (answer, ())
         assert isinstance(message, Message)
-        for code in error_codes(message):
-            metrics.count_error(code)
-        parts: list[Part] = [
-            *encode_response_parts(
-                message, api_key=context.api.key, version=context.version, correlation_id=context.correlation_id
-            )
-        ]
+        parts: list[Part] = call.route.write(message, call.context.correlation_id)  # type: ignore[assignment]
         if contents:
             following = iter(contents)
             parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
@@ -123,8 +129,8 @@ class Dispatcher:
 
     async def _serve_later(self, call: Call, delayed: Awaitable[None]) -> Answer:
         await delayed
-        answer = call.served.handle(self.node, call.request, call.context)
-        if answer is None or isinstance(answer, Message | Streamed):
+        answer = call.route.served.handle(self.node, call.request, call.context)
+        if answer is None or isinstance(answer, _AT_ONCE):
             return answer
         return await answer
 
@@ -135,13 +141,18 @@ class Dispatcher:
             raise RefusedRequestError(f"{name}: {error}") from error
         if code_for(error) == ErrorCode.UNKNOWN_SERVER_ERROR:
             _log.error("%s from %s failed", name, context.client_id, exc_info=error)
-        answer = error_response(call.served, call.request, error, context)
+        answer = error_response(call.route.served, call.request, error, context)
         if answer is None:
             raise RefusedRequestError(f"{name}: {error}") from error
         return answer
 
-    def _refuse_version(self, served: Served | None, header: Any) -> bytes:
+    def _find_route(self, frame: bytes | memoryview) -> Route | bytes:
+        header = decode_request_header(frame)[0]
         key, version = header.request_api_key, header.request_api_version
+        served = self._apis.get(key)
+        if served is not None and version in served.versions:
+            route = self._routes[key, version] = Route(served, version, self.metrics.of(served.api.name))
+            return route
         if served is None:
             raise RefusedRequestError(f"API key {key} version {version} is not served")
         if key == API_VERSIONS:

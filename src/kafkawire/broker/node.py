@@ -5,11 +5,14 @@ Rules:
 - Topics change through the node only: the journal first, then the logs, then the table that requests see.
 - An append wakes the fetches that wait for its partition: when the high watermark moves, which with flush.on.ack is
   when the disk has the records.
+- Batches that are slow to admit are admitted in a thread, and appended on the loop. A connection has one request under
+  way at a time, so what one client sends stays in order.
 - Internal topics are made when first asked for, and written by their coordinators only.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -21,6 +24,7 @@ from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions
 from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
 from kafkawire.broker.watchers import Watchers
+from kafkawire.log.admission import admit
 from kafkawire.log.checkpoints import META, read_properties
 from kafkawire.log.configs import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
@@ -127,6 +131,16 @@ class Node:
         """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged."""
         log = self.log(topic, index)
         result = log.append(batches, leader_epoch=self.leader_epoch)
+        if not log.config.flush_on_ack:
+            self.watchers.notify(topic, index)
+        return result
+
+    async def append_slowly(self, topic: str, index: int, batches: Bytes) -> AppendResult:
+        """Append batches whose admission would keep everyone waiting: a thread admits them."""
+        config, now = self.log(topic, index).config, self.clock.now()
+        admitted = await asyncio.get_running_loop().run_in_executor(None, admit, batches, config, now)
+        log = self.log(topic, index)
+        result = log.append_admitted(admitted, now, leader_epoch=self.leader_epoch)
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result

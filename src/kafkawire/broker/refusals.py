@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.codec.plan import LIST
@@ -16,29 +15,34 @@ if TYPE_CHECKING:
 ERROR_CODE = "error_code"
 
 
-def error_codes(message: Message) -> Iterator[int]:
-    """Every code in a response that is not 0.
-
-    >>> from kafkawire.messages import HeartbeatResponse
-    >>> list(error_codes(HeartbeatResponse(error_code=25)))
-    [25]
-    """
-    for path in _paths(message.__shape__):
-        holders: list[Any] = [message]
-        for name in path:
-            holders = [element for holder in holders for element in getattr(holder, name) or ()]
-        for holder in holders:
-            if holder.error_code:
-                yield holder.error_code
+Path = tuple[str, ...]
 
 
-@cache
-def _paths(shape: Shape) -> tuple[tuple[str, ...], ...]:
+def error_paths(shape: Shape) -> tuple[Path, ...]:
     """The ways through lists that lead to error codes."""
     return tuple(_find(shape))
 
 
-def _find(shape: Shape) -> Iterator[tuple[str, ...]]:
+def errors_at(paths: tuple[Path, ...], message: Message) -> list[int]:
+    """Every code in a response that is not 0.
+
+    >>> from kafkawire.messages import HeartbeatResponse
+    >>> errors_at(error_paths(HeartbeatResponse.__shape__), HeartbeatResponse(error_code=25))
+    [25]
+    """
+    found: list[int] = []
+    for path in paths:
+        holders: list[Any] = [message]
+        for name in path:
+            if len(holders) == 1:
+                holders = getattr(holders[0], name) or []
+            else:
+                holders = [element for holder in holders for element in getattr(holder, name) or ()]
+        found += [holder.error_code for holder in holders if holder.error_code]
+    return found
+
+
+def _find(shape: Shape) -> Iterator[Path]:
     for slot in shape.slots:
         if slot.attribute == ERROR_CODE:
             yield ()

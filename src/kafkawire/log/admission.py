@@ -7,6 +7,7 @@ Rules:
   timestamp is the one that was found, not the one that was claimed.
 - One bad record refuses its batch, and the refusal names it.
 - Magic 0 and 1 are converted to magic 2.
+- Admission looks at nothing but its arguments, so that what is slow of it may run in any thread.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 ASSIGNED_SIZE, MAGIC_AT = 16, 16
 ATTRIBUTES = 4  # its place in a payloads.Head
+CODEC_AT = {0: 17, 1: 17, 2: 22}  # the byte with the codec, by magic
+SLOW_TO_PACK, SLOW_TO_UNPACK = 4096, 65536
 MOST_REPORTED = 100
 
 
@@ -58,8 +61,18 @@ class Admitted(NamedTuple):
     producer: ProducerBatch | None = None
 
 
+def is_slow(data: Bytes, config: LogConfig) -> bool:
+    """Whether admitting these bytes means so much unpacking or packing that others should not wait for it."""
+    if len(data) < SLOW_TO_PACK:
+        return False
+    packed = data[CODEC_AT[data[MAGIC_AT]]] & CODEC if data[MAGIC_AT] in CODEC_AT else 0
+    if packed and len(data) >= SLOW_TO_UNPACK:
+        return True
+    return config.compression_type != "producer" and packed != _wanted(config)
+
+
 def admit(data: Bytes, config: LogConfig, now: int) -> list[Admitted]:
-    """The batches of a client, checked and in the form the log keeps; any thread may do it."""
+    """The batches of a client, checked and in the form the log keeps."""
     view = memoryview(data)
     if not view:
         raise InvalidRecordError("no batch, expected at least one")
@@ -122,7 +135,7 @@ def _admit(head: payloads.Head, data: memoryview, config: LogConfig, now: int) -
         if largest > newest or smallest < oldest:
             _refuse_times(data, oldest, newest)
     if config.compression_type != "producer":
-        wanted = Codec.of("none" if config.compression_type == "uncompressed" else config.compression_type)
+        wanted = _wanted(config)
         if wanted != codec:
             payload = compress(wanted, records, level=_level(wanted, config))
             attributes = attributes & ~CODEC | wanted
@@ -161,6 +174,10 @@ def _producer(head: payloads.Head, timestamp: int) -> ProducerBatch:
     _, _, _, _, attributes, _, last_delta, _, _, producer_id, epoch, sequence, _ = head
     last = add_sequence(sequence, last_delta)
     return ProducerBatch(producer_id, epoch, sequence, last, -1, -1, timestamp, attributes & TRANSACTIONAL != 0)
+
+
+def _wanted(config: LogConfig) -> Codec:
+    return Codec.of("none" if config.compression_type == "uncompressed" else config.compression_type)
 
 
 def _level(codec: Codec, config: LogConfig) -> int | None:

@@ -15,6 +15,7 @@ from kafkawire.wire.errors import FrameError
 
 SIZE: Final = struct.Struct(">i")
 DEFAULT_MAX_SIZE: Final = 104_857_600  # Kafka's socket.request.max.bytes
+LARGEST: Final = 0x7FFFFFFF
 
 
 class FrameReader:
@@ -66,9 +67,14 @@ def check_size(size: int, max_size: int, beginning: memoryview | bytes, offset: 
 def frame(parts: list[bytes | memoryview]) -> list[bytes | memoryview]:
     """The parts of one frame with its size in front."""
     total = sum(len(part) for part in parts)
-    if total > 0x7FFFFFFF:
-        raise FrameError(f"a frame of {total} bytes: expected at most 2147483647")
+    check_total(total)
     return [SIZE.pack(total), *parts]
+
+
+def check_total(size: int) -> None:
+    """Refuse to write a frame whose size its four bytes cannot say."""
+    if size > LARGEST:
+        raise FrameError(f"a frame of {size} bytes: expected at most {LARGEST}")
 
 
 def unframe(data: bytes | bytearray | memoryview) -> memoryview:

@@ -23,13 +23,14 @@ from kafkawire.messages import (
     api,
 )
 from kafkawire.wire.errors import CorrelationError, UnknownApiError, UnsupportedRequestError, WireError
-from kafkawire.wire.frames import SIZE, frame, unframe
+from kafkawire.wire.frames import SIZE, check_total, frame, unframe
 
 if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 API_VERSIONS: Final = 18
-_KEY_AND_VERSION: Final = struct.Struct(">hh")
+KEY_AND_VERSION: Final = struct.Struct(">hh")
+_SIZE_AND_ID: Final = struct.Struct(">ii")
 
 
 def encode_request(message: Message, *, version: int, correlation_id: int, client_id: str | None = None) -> bytes:
@@ -70,16 +71,42 @@ def encode_response_parts(
     which = _api_of(message, "response")
     if which.key != api_key:
         raise WireError(f"{type(message).__name__} answers API key {which.key}, not {api_key}")
-    header = ResponseHeader(correlation_id=correlation_id)
-    return frame([header.encode(which.response_header_version(version)), *message.encode_parts(version)])
+    return ResponseWriter(which, version).parts(message, correlation_id)
+
+
+class ResponseWriter:
+    """Writes the responses of one API in one version; what they all begin with is made once.
+
+    >>> from kafkawire.messages import HeartbeatResponse
+    >>> b"".join(ResponseWriter(api("Heartbeat"), 4).parts(HeartbeatResponse(error_code=25), 7)).hex(" ", 4)
+    '0000000c 00000007 00000000 00001900'
+    """
+
+    __slots__ = ("_after_id", "_version")
+
+    def __init__(self, which: Api, version: int) -> None:
+        self._version = version
+        self._after_id = ResponseHeader().encode(which.response_header_version(version))[SIZE.size :]
+
+    def parts(self, message: Message, correlation_id: int) -> list[bytes | memoryview]:
+        """A response as the parts of one frame, record payloads neither copied nor joined."""
+        parts = message.encode_parts(self._version)
+        size = SIZE.size + len(self._after_id) + sum(map(len, parts))
+        check_total(size)
+        head = _SIZE_AND_ID.pack(size, correlation_id) + self._after_id
+        if parts and isinstance(parts[0], bytes):
+            parts[0] = head + parts[0]
+        else:
+            parts.insert(0, head)
+        return parts
 
 
 def decode_request_header(data: bytes | bytearray | memoryview) -> tuple[RequestHeader, int]:
     """The header of a request frame, and the offset of its body; the version may be one nobody knows."""
     view = unframe(data)
-    if len(view) < SIZE.size + _KEY_AND_VERSION.size:
+    if len(view) < SIZE.size + KEY_AND_VERSION.size:
         raise WireError(f"expected a request header, found a frame of {len(view) - SIZE.size} bytes")
-    key, version = _KEY_AND_VERSION.unpack_from(view, SIZE.size)
+    key, version = KEY_AND_VERSION.unpack_from(view, SIZE.size)
     try:
         which = api(key)
     except UnknownMessageError:

@@ -10,25 +10,28 @@ Rules:
 - A transactional batch needs a transactional id in the request, and an open transaction; without a transaction
   coordinator there is none: INVALID_TXN_STATE, from v11 on TRANSACTION_ABORTABLE.
 - With flush.on.ack the answer waits for the disk, up to the request's timeout; the records stay written either way.
+- Records that must be packed anew, or unpacked from much, wait for a thread, under the same timeout.
 """
 
 from __future__ import annotations
 
 import asyncio
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.clock import wait
 from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, serves
+from kafkawire.log.admission import is_slow
 from kafkawire.log.errors import RefusedRecordsError, RefusedTimestampsError
 from kafkawire.messages import ProduceResponse
 from kafkawire.messages.errors import (
-    ErrorCode,
     InvalidRecordError,
     InvalidRequiredAcksError,
     InvalidTopicError,
     InvalidTxnStateError,
     KafkaError,
     NotEnoughReplicasError,
+    RequestTimedOutError,
     TransactionAbortableError,
     TransactionalIdAuthorizationError,
     UnsupportedCompressionTypeError,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from kafkawire.broker.node import Node
     from kafkawire.broker.topics import Topic
+    from kafkawire.log.files import Bytes
     from kafkawire.messages import ProduceRequest
 
     Answered = ProduceResponse.TopicProduceResponse
@@ -48,8 +52,7 @@ if TYPE_CHECKING:
 
 ADMIN_CLIENT: Final = "__admin_client"
 _TRANSACTIONAL: Final = 0x10
-_ATTRIBUTES: Final = 22  # the byte of a magic 2 batch with codec and flags
-_MAGIC: Final = 16
+_SIZE_MAGIC_ATTRIBUTES: Final = Struct(">8xi4xB5xB")
 _SMALLEST: Final = 61
 
 
@@ -60,7 +63,9 @@ def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContex
     for topic in request.topic_data:
         answered = _answered(topic)
         for data in topic.partition_data:
-            answered.partition_responses.append(_failed(data.index, refusal))
+            one = ProduceResponse.PartitionProduceResponse(index=data.index)
+            _refuse(one, refusal)
+            answered.partition_responses.append(one)
         response.responses.append(answered)
     return response
 
@@ -68,7 +73,7 @@ def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContex
 @serves("Produce", refuse=refuse)
 def handle(
     node: Node, request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     if request.acks not in (-1, 0, 1):
         raise InvalidRequiredAcksError(f"acks {request.acks}, expected -1, 0 or 1")
     response = ProduceResponse()
@@ -77,36 +82,44 @@ def handle(
         answered = _answered(topic_data)
         response.responses.append(answered)
         for data in topic_data.partition_data:
+            one = ProduceResponse.PartitionProduceResponse(index=data.index)
+            answered.partition_responses.append(one)
             try:
                 topic = _topic(node, topic_data, context)
                 _check(data.records, request, context)
-                one, settled = _append(node, topic, data, request.acks)
+                settled = _append(node, topic, data.records or b"", request.acks, one)
             except KafkaError as refusal:
-                one, settled = _failed(data.index, ErrorAnswer.of(refusal), refusal), None
-            answered.partition_responses.append(one)
-            if settled is not None:
-                unsettled.append((one, settled))
-    if not request.acks:
-        _close_if_failed(response)
-        return None
-    return _wait(node, response, unsettled, request.timeout_ms) if unsettled else response
+                _fail(one, refusal)
+            else:
+                if settled is not None:
+                    unsettled.append((one, settled))
+    if unsettled:
+        return _settle(node, response, unsettled, request)
+    return _answer(response, request)
 
 
-async def _wait(
+async def _settle(
     node: Node,
     response: ProduceResponse,
     unsettled: list[tuple[AnsweredPartition, Awaitable[None]]],
-    timeout_ms: int,
-) -> ProduceResponse:
-    deadline = node.clock.now() + timeout_ms
+    request: ProduceRequest,
+) -> ProduceResponse | None:
+    deadline = node.clock.now() + request.timeout_ms
     waiting = [(one, asyncio.ensure_future(settled)) for one, settled in unsettled]
     for one, future in waiting:
         if not await wait(node.clock, future, deadline - node.clock.now()):
             future.cancel()
-            _fail(one, ErrorAnswer(ErrorCode.REQUEST_TIMED_OUT, f"not on the disk after {timeout_ms} ms"))
+            _fail(one, RequestTimedOutError(f"not done after {request.timeout_ms} ms"))
         elif (failure := future.exception()) is not None:
-            _fail(one, ErrorAnswer.of(failure))
-    return response
+            _fail(one, failure)
+    return _answer(response, request)
+
+
+def _answer(response: ProduceResponse, request: ProduceRequest) -> ProduceResponse | None:
+    if request.acks:
+        return response
+    _close_if_failed(response)
+    return None
 
 
 def _topic(node: Node, wanted: ProduceRequest.TopicProduceData, context: RequestContext) -> Topic:
@@ -122,12 +135,11 @@ def _check(records: bytes | bytearray | memoryview | None, request: ProduceReque
         return
     if records is None or len(records) < _SMALLEST:
         raise InvalidRecordError(f"{len(records or b'')} bytes of records, expected one batch")
-    if records[_MAGIC] != 2:
-        raise InvalidRecordError(f"magic {records[_MAGIC]} in Produce v{context.version}, expected 2")
-    size = 12 + int.from_bytes(records[8:12], "big", signed=True)
-    if size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
+    size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records)
+    if magic != 2:
+        raise InvalidRecordError(f"magic {magic} in Produce v{context.version}, expected 2")
+    if 12 + size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
         raise InvalidRecordError("more than one batch for a partition, expected exactly one")
-    attributes = records[_ATTRIBUTES]
     if attributes & 7 == Codec.ZSTD and context.version < 7:
         raise UnsupportedCompressionTypeError(f"zstd in Produce v{context.version}, expected v7 or later")
     if attributes & _TRANSACTIONAL:
@@ -137,40 +149,42 @@ def _check(records: bytes | bytearray | memoryview | None, request: ProduceReque
         raise refused(f"{request.transactional_id!r} has no open transaction")
 
 
-def _append(
-    node: Node, topic: Topic, data: ProduceRequest.PartitionProduceData, acks: int
-) -> tuple[AnsweredPartition, Awaitable[None] | None]:
+def _append(node: Node, topic: Topic, records: Bytes, acks: int, one: AnsweredPartition) -> Awaitable[None] | None:
+    """Append and say so in the answer; what to await before it may leave, None where nothing needs to be waited for."""
     if acks == -1 and topic.min_insync_replicas > 1:
-        node.log(topic.name, data.index)  # a partition that is not there is told first
+        node.log(topic.name, one.index)  # a partition that is not there is told first
         raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
-    result = node.append(topic.name, data.index, data.records or b"")
-    one = ProduceResponse.PartitionProduceResponse(
-        index=data.index,
-        base_offset=result.base_offset,
-        log_append_time_ms=result.append_time,
-        log_start_offset=result.log_start_offset,
-    )
-    return one, node.settled(topic.name, data.index, result.last_offset) if acks else None
+    if is_slow(records, node.log(topic.name, one.index).config):
+        return _append_slowly(node, topic.name, records, acks, one)
+    result = node.append(topic.name, one.index, records)
+    one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
+    return node.settled(topic.name, one.index, last_offset) if acks else None
+
+
+async def _append_slowly(node: Node, topic: str, records: Bytes, acks: int, one: AnsweredPartition) -> None:
+    result = await node.append_slowly(topic, one.index, records)
+    one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
+    settled = node.settled(topic, one.index, last_offset) if acks else None
+    if settled is not None:
+        await settled
 
 
 def _answered(wanted: ProduceRequest.TopicProduceData) -> Answered:
     return ProduceResponse.TopicProduceResponse(name=wanted.name, topic_id=wanted.topic_id)
 
 
-def _failed(index: int, refusal: ErrorAnswer, cause: KafkaError | None = None) -> AnsweredPartition:
-    one = ProduceResponse.PartitionProduceResponse(index=index)
-    _fail(one, refusal)
-    if isinstance(cause, RefusedRecordsError | RefusedTimestampsError):
+def _fail(one: AnsweredPartition, failure: BaseException) -> None:
+    _refuse(one, ErrorAnswer.of(failure))
+    if isinstance(failure, RefusedRecordsError | RefusedTimestampsError):
         one.record_errors = [
             ProduceResponse.BatchIndexAndErrorMessage(
                 batch_index=record.index, batch_index_error_message=record.message
             )
-            for record in cause.records
+            for record in failure.records
         ]
-    return one
 
 
-def _fail(one: AnsweredPartition, refusal: ErrorAnswer) -> None:
+def _refuse(one: AnsweredPartition, refusal: ErrorAnswer) -> None:
     one.error_code, one.error_message = refusal
     one.base_offset = one.log_append_time_ms = one.log_start_offset = -1
 
