@@ -27,6 +27,7 @@ from kafkawire.spark.topic_tasks import pooled_reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from kafkawire.client.fetch import BulkReader
     from kafkawire.spark.topic_options import Bound, TopicOptions
     from kafkawire.spark.topic_ranges import Offsets
 
@@ -36,9 +37,9 @@ _Result = TypeVar("_Result")
 class TopicLookup:
     """Asks the cluster on behalf of one read."""
 
-    def __init__(self, options: TopicOptions) -> None:
+    def __init__(self, options: TopicOptions, reader: BulkReader | None = None) -> None:
         self._options = options
-        self._reader = pooled_reader(options.client)
+        self._reader = reader or pooled_reader(options.client)
         self._cached: tuple[float, list[TopicPartition]] | None = None
 
     def partitions(self, known: Iterable[str] = ()) -> list[TopicPartition]:

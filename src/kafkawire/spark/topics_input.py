@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
+from kafkawire.client.fetch import BulkReader
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.spark.group_offsets import GroupOffsets, read_group_offsets
 from kafkawire.spark.report_topics import topic_chapters
@@ -27,7 +28,6 @@ from kafkawire.spark.topic_offsets import TopicLookup
 from kafkawire.spark.topic_options import FORMAT, STRATEGIES, TopicOptions
 from kafkawire.spark.topic_rules import judge_topics
 from kafkawire.spark.topic_stream import as_json
-from kafkawire.spark.topic_tasks import pooled_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,21 +157,15 @@ class TopicsInput:
 
     def _look_up(self) -> list[ReadRange]:
         options = self._parsed()
-        lookup, reader = TopicLookup(options), pooled_reader(options.client)
-        partitions = lookup.partitions()
-        kept = {TopicPartition(each.topic, each.partition): each for each in whole_ranges(lookup, options)}
-        earliest = lookup.earliest(partitions)
-        latest = {
-            TopicPartition(topic, number): offset
-            for topic in {each.topic for each in partitions}
-            for number, offset in reader.latest(topic, isolation="read_uncommitted").items()
-        }
+        with BulkReader(config=dict(options.client)) as reader:
+            lookup = TopicLookup(options, reader)
+            bounds = log_bounds(lookup, reader)
+            kept = {TopicPartition(each.topic, each.partition): each for each in whole_ranges(lookup, options)}
         ranges = []
-        for place in partitions:
+        for place, (first, end) in bounds.items():
             found = kept.get(place)
-            start, end = (found.start, found.end) if found else (latest[place], latest[place])
-            ranges.append(ReadRange(*place, earliest[place], start, end, latest[place]))
-        bounds = {each.place: (each.log_start, each.log_end) for each in ranges}
+            read = (found.start, found.end) if found else (end, end)
+            ranges.append(ReadRange(*place, first, *read, end))
         self._groups = read_group_offsets(dict(options.client), bounds)
         return ranges
 
@@ -191,6 +185,17 @@ def topic_options(servers: str, topics: Sequence[str], more: Mapping[str, str] |
     elif topics:
         options["subscribe"] = ",".join(topics)
     return options | dict(more or {})
+
+
+def log_bounds(lookup: TopicLookup, reader: BulkReader) -> dict[TopicPartition, tuple[int, int]]:
+    """The first offset and the end of each partition's log, also of what is not committed yet."""
+    partitions = lookup.partitions()
+    first = lookup.earliest(partitions)
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    ends = {topic: reader.latest(topic, wanted, isolation="read_uncommitted") for topic, wanted in numbers.items()}
+    return {place: (first[place], ends[place.topic][place.partition]) for place in partitions}
 
 
 def _is_bound(name: str) -> bool:
