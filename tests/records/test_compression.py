@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import random
 import struct
+import subprocess
 import sys
 import zlib
+from typing import TYPE_CHECKING, Any
 
 import cramjam
 import lz4.frame
@@ -14,15 +17,21 @@ import zstandard
 from tests.records.samples import FORMATS
 
 from kafkawire.records import (
+    Buffer,
     Codec,
     CorruptRecordError,
     DecompressedSizeError,
     InvalidRecordError,
-    MissingCodecError,
     compress,
     decompress,
 )
+from kafkawire.records.compression import unpack
 from kafkawire.records.framing import zstd_extent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.twin
 
 PACKED = [codec for codec in Codec if codec is not Codec.NONE]
 TEXT = b"".join(b'{"id": %d, "name": "user %d"}' % (index, index % 7) for index in range(9000))
@@ -145,25 +154,95 @@ def test_cut_data_is_refused_at_every_byte(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", PACKED)
-def test_limit_is_exact(codec: Codec) -> None:
-    packed = compress(codec, TEXT)
-    assert len(decompress(codec, packed, limit=len(TEXT))) == len(TEXT)
+@pytest.mark.parametrize("size", [1, 1000, 16 * 1024, 64 * 1024, 64 * 1024 + 1, len(TEXT)])
+def test_limit_is_exact(codec: Codec, size: int) -> None:
+    packed = compress(codec, TEXT[:size])
+    assert bytes(decompress(codec, packed, limit=size)) == TEXT[:size]
     with pytest.raises(DecompressedSizeError) as caught:
-        decompress(codec, packed, limit=len(TEXT) - 1, position=9)
+        decompress(codec, packed, limit=size - 1, position=9)
     assert caught.value.position == 9
 
 
-@pytest.mark.parametrize(
-    ("codec", "module"),
-    [(Codec.SNAPPY, "cramjam"), (Codec.LZ4, "lz4.frame"), (Codec.ZSTD, "zstandard")],
-)
-def test_missing_library_names_the_extra(codec: Codec, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed = compress(codec, b"x")
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingCodecError, match=r"pip install 'kafkawire\[codecs\]'"):
-        compress(codec, b"x")
-    with pytest.raises(MissingCodecError, match=r"pip install 'kafkawire\[codecs\]'"):
-        decompress(codec, packed)
+def lz4_frame(**options: Any) -> Callable[[bytes], bytes]:
+    return lambda data: bytes(lz4.frame.compress(data, **options))
+
+
+def zstd_frame(**options: Any) -> Callable[[bytes], bytes]:
+    return lambda data: bytes(zstandard.ZstdCompressor(level=3, **options).compress(data))
+
+
+FRAMES = {
+    "lz4 of Kafka's client": (Codec.LZ4, lz4_frame(block_size=4, block_linked=False, store_size=False)),
+    "lz4 of librdkafka": (Codec.LZ4, lz4_frame(block_size=4, store_size=False)),
+    "lz4 of kafka-python": (Codec.LZ4, lz4_frame()),
+    "lz4 of aiokafka": (Codec.LZ4, lambda data: bytes(cramjam.lz4.compress(data))),
+    "lz4 of large blocks": (Codec.LZ4, lz4_frame(block_size=7, content_checksum=True)),
+    "zstd with its size": (Codec.ZSTD, zstd_frame()),
+    "zstd of Kafka's client": (Codec.ZSTD, zstd_frame(write_content_size=False)),
+    "zstd with a checksum": (Codec.ZSTD, zstd_frame(write_checksum=True)),
+}
+NOISE = random.Random(3).randbytes(200_000)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 16 * 1024, 64 * 1024, 64 * 1024 + 1, 200_000])
+@pytest.mark.parametrize("content", [TEXT, NOISE, bytes(200_000)], ids=["text", "noise", "zeros"])
+def test_frames_of_every_writer_are_read(frame: str, size: int, content: bytes) -> None:
+    codec, pack = FRAMES[frame]
+    packed = pack(content[:size])
+    assert bytes(decompress(codec, packed)) == content[:size]
+    assert bytes(decompress(codec, memoryview(bytearray(packed)))) == content[:size]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_what_follows_a_frame_is_refused(frame: str) -> None:
+    codec, pack = FRAMES[frame]
+    for tail in (b"\x00", bytes(4), b"junk" * 5):
+        with pytest.raises(CorruptRecordError) as caught:
+            decompress(codec, pack(TEXT[:2000]) + tail, position=9)
+        assert caught.value.position == 9
+
+
+def outcome(work: Callable[[], Buffer]) -> bytes | int:
+    """What was unpacked, or the position of the batch that was refused."""
+    try:
+        return bytes(work())
+    except CorruptRecordError as error:
+        return error.position
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_damage_to_any_byte_has_the_same_outcome_in_one_call_and_watched(frame: str) -> None:
+    codec, pack = FRAMES[frame]
+    packed = bytearray(pack(TEXT[:600]))
+    for at in range(len(packed)):
+        packed[at] ^= 0x55
+        found, watched = (
+            outcome(lambda: decompress(codec, packed, position=9)),
+            outcome(lambda: unpack(codec, packed, 2, 2**27, 9)),
+        )
+        assert found == watched, at
+        packed[at] ^= 0x55
+
+
+def test_missing_library_names_the_extra() -> None:
+    packed = {codec.name: bytes(compress(codec, TEXT[:100])) for codec in (Codec.SNAPPY, Codec.LZ4, Codec.ZSTD)}
+    program = f"""if True:
+        import sys
+        sys.modules.update(dict.fromkeys(("cramjam", "lz4.block", "lz4.frame", "zstandard")))
+        from kafkawire.records import MissingCodecError, compress, decompress
+        for codec, data in {packed!r}.items():
+            for work in (compress, decompress):
+                try:
+                    work(codec, data)
+                except MissingCodecError as error:
+                    print(error)
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert [line.partition(" ")[0] for line in told] == ["snappy", "snappy", "lz4", "lz4", "zstd", "zstd"]
+    assert all(line.endswith("pip install 'kafkawire[codecs]'") for line in told)
 
 
 def test_gzip_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_records_dropped_and_made_anew_keep_their_fields_apart() -> None:
         builder.append(b"%d" % step, None if step % 3 else b"v" * step, step)
     batch = next(read_batches(builder.build()))
     for kept in (1, 7, 300, 1000):
-        records = []
+        records: list[Record] = []
         for record in batch.records():
             records = [*records[-kept + 1 :], record] if kept > 1 else [record]
         assert [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in records] == [

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, add_sequence, crc32c, parse_header
 from kafkawire.records.build import BatchBuilder, record_size
-from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, compress, decompress
+from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, compress
 from kafkawire.records.control import ControlType, Marker, read_marker, transaction_marker
 from kafkawire.records.convert import convert
 from kafkawire.records.errors import (
@@ -41,7 +41,7 @@ from kafkawire.records.errors import (
     MissingCodecError,
     RecordsError,
 )
-from kafkawire.records.form import kernel
+from kafkawire.records.form import kernel, unpacking
 from kafkawire.records.kernel import Buffer
 from kafkawire.records.reader import Batch, BatchReader, read_batches
 from kafkawire.records.scan import BatchScan, scan_batches
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from kafkawire.records.rows import from_arrow
 
 Record = kernel.Record
+decompress = unpacking.decompress
 
 _LAZY: Final = {
     **dict.fromkeys(("BATCH_SCHEMA", "RECORD_SCHEMA", "batches_to_arrow", "to_arrow"), "kafkawire.records.columns"),

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 
 from kafkawire.implementation import load
 from kafkawire.records import decode as python_decode
-from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, decompress
+from kafkawire.records.compression import MAX_DECOMPRESSED, Codec
 from kafkawire.records.errors import ColumnSizeError, CorruptRecordError, Fault, InvalidRecordError
+from kafkawire.records.form import unpacking
 from kafkawire.records.scan import scan_batches
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def to_arrow(
     schema, stored = _schemas(tuple(RECORD_SCHEMA.names if columns is None else columns))
 
     def unpack(codec: int, data: Buffer, magic: int, position: int) -> Buffer:
-        return decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
+        return unpacking.decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
 
     arguments = (
         *(buffer, stored, verify, include_control, list(aborted or ())),

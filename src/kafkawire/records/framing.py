@@ -24,6 +24,10 @@ _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
 _INT32 = struct.Struct(">i")
 
+LZ4_BLOCK = 64 * 1024
+_LZ4_HEADERS = (bytes.fromhex("04224d18604082"), bytes.fromhex("04224d184040c0"))
+"""Blocks of 64 KiB, independent (Kafka's own client, and we) or linked (librdkafka); no sizes, no checksums."""
+
 # The longest copy (64 bytes) takes three bytes of a raw block, so no block grows more than this.
 _SNAPPY_GROWTH = 22
 
@@ -112,6 +116,14 @@ def lz4_misstated(frame: bytes) -> bytes:
     at = _lz4_checksum_at(frame)
     checksum = _xxh32_of_short(frame[:at]) >> 8 & 0xFF
     return b"".join((frame[:at], bytes((checksum,)), frame[at + 1 :]))
+
+
+def lz4_block(data: Buffer) -> memoryview | None:
+    """The packed block that a frame of one block and nothing else is about, None for any other data."""
+    size = len(data) - 15
+    if size <= 0 or data[:7] not in _LZ4_HEADERS or int.from_bytes(data[7:11], "little") != size or any(data[-4:]):
+        return None
+    return memoryview(data)[11:-4]
 
 
 def zstd_extent(data: Buffer) -> tuple[int, int]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, header_fields, size_at
-from kafkawire.records.compression import MAX_DECOMPRESSED, decompress
+from kafkawire.records.compression import MAX_DECOMPRESSED
 from kafkawire.records.control import Marker, read_marker
 from kafkawire.records.errors import CorruptRecordError, Fault, corrupt
-from kafkawire.records.form import kernel
+from kafkawire.records.form import kernel, unpacking
 from kafkawire.records.legacy import wrapped_value
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Batch(BatchHeader):
         """
 
         def unpack(codec: int, data: Buffer, magic: int, position: int) -> Buffer:
-            return decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
+            return unpacking.decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
 
         return self.unpacked_records(unpack, verify)
 
