@@ -121,8 +121,9 @@ def _logging_to(path: Path) -> Iterator[None]:
 
 def _run_shop(stage: Stage) -> Sent:
     from kafkawire.demo.clients import name_of
+    from kafkawire.demo.events import ORDERS
     from kafkawire.demo.incidents import INCIDENTS
-    from kafkawire.demo.traffic import ROLES, create_topics, run_traffic
+    from kafkawire.demo.traffic import ROLES, create_topics, read_again, run_traffic
 
     _say("A shop on the broker, recorded by the proxy before it")
     started = time.monotonic()
@@ -138,6 +139,7 @@ def _run_shop(stage: Stage) -> Sent:
     for incident in INCIDENTS:
         print(f"- {incident.what}", flush=True)
         sent += incident.act(stage)
+    read_again(stage.bootstrap, ORDERS, sum(event.topic == ORDERS for event, _ in sent))
     return sent
 
 

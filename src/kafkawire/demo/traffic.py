@@ -78,6 +78,13 @@ def run_traffic(bootstrap: str, roles: Sequence[Role] = ROLES) -> Sent:
     return [each for by_role in sent for each in by_role]
 
 
+def read_again(bootstrap: str, topic: str, amount: int) -> None:
+    """Let one more group read a topic from its beginning, and so what was sent after the others left."""
+    tally = Tally(amount)
+    tally.expect_within(PATIENCE)
+    reader("kafkawire").read(bootstrap, "archive-0", "archive", [topic], tally)
+
+
 def _read(bootstrap: str, role: Role, number: int, tally: Tally) -> None:
     reader(role.reads_with).read(bootstrap, f"{role.group}-{number}", role.group, [role.topic], tally)
 
