@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.interop.apache_kafka import ApacheBroker, ApacheKafka
+from tests.interop.our_broker import OurBroker
+from tests.interop.spark_brokers import filled, filled_broker, logs, transactions
+from tests.interop.spark_connector import spark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["filled", "filled_broker", "logs", "spark", "transactions"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +37,15 @@ def kafka() -> ApacheKafka:
 def apache_kafka(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
     """One broker of Apache Kafka for all tests that ask for it: `.bootstrap`, `.data_dir`, `.restart()`."""
     broker = ApacheBroker(kafka, tmp_path_factory.mktemp("apache"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def our_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    """One `kafkawire serve` for all tests that ask for it: `.bootstrap`, `.data_dir`, `.restart()`."""
+    broker = OurBroker(tmp_path_factory.mktemp("ours"))
     broker.start()
     yield broker
     broker.stop()

@@ -102,5 +102,8 @@ def test_a_name_that_occurs_twice_is_refused_once(node: Node) -> None:
     assert [each.error_code for each in create(node, wanted(), wanted())] == [ErrorCode.INVALID_REQUEST]
 
 
-def test_defaults_are_for_clients_that_know_them(node: Node) -> None:
-    assert create(node, wanted(partitions=-1), version=3)[0].error_code == ErrorCode.INVALID_PARTITIONS
+@pytest.mark.parametrize("version", list(api("CreateTopics").versions))
+def test_defaults_are_for_every_version_as_kafkajs_asks_in_v3_for_them(node: Node, version: int) -> None:
+    topic = CreateTopicsRequest.CreatableTopic(name="fresh", num_partitions=-1, replication_factor=-1)
+    assert create(node, topic, version=version)[0].error_code == ErrorCode.NONE
+    assert node.topics.get("fresh").partitions == 1

@@ -1,8 +1,9 @@
 """CreateTopics: v0-7. New topics.
 
 Rules:
-- A topic has either a number of partitions and replicas (-1: the broker's default, from v4 on), or an assignment that
-  names the replicas of each partition from 0 on; both is INVALID_REQUEST. There is one broker, so there is one replica.
+- A topic has either a number of partitions and replicas (-1: the broker's default, in every version: KIP-464 forbids
+  it before v4 to Java's client only, and kafkajs asks for it in v3), or an assignment that names the replicas of each
+  partition from 0 on; both is INVALID_REQUEST. There is one broker, so there is one replica.
 - A name that occurs twice: INVALID_REQUEST for it. Settings are checked before anything is made.
 - With `validate_only` (v1+) everything is checked and nothing made.
 - v5+ answers with partitions, replicas and all settings of the topic; v7 with its id.
@@ -59,7 +60,7 @@ def _create(node: Node, wanted: Wanted, version: int, *, validate_only: bool) ->
     if wanted.name == CLUSTER_METADATA:
         raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
     node.topics.check_new(wanted.name)
-    partitions = _count_partitions(node, wanted, version)
+    partitions = _count_partitions(node, wanted)
     configs = {config.name: config.value for config in wanted.configs}
     node.config.check_topic(configs)
     settings = {name: value for name, value in configs.items() if value is not None}
@@ -73,16 +74,15 @@ def _create(node: Node, wanted: Wanted, version: int, *, validate_only: bool) ->
     )
 
 
-def _count_partitions(node: Node, wanted: Wanted, version: int) -> int:
+def _count_partitions(node: Node, wanted: Wanted) -> int:
     if wanted.assignments:
         if wanted.num_partitions != -1 or wanted.replication_factor != -1:
             raise InvalidRequestError("an assignment and a number of partitions or replicas, expected one of them")
         return _check_assignment(node, wanted)
-    default = node.config.integer("num.partitions") if version >= 4 else 0
-    partitions = default if wanted.num_partitions == -1 else wanted.num_partitions
+    partitions = node.config.integer("num.partitions") if wanted.num_partitions == -1 else wanted.num_partitions
     if not 1 <= partitions <= MOST_PARTITIONS:
         raise InvalidPartitionsError(f"{wanted.num_partitions} partitions, expected 1 to {MOST_PARTITIONS}")
-    if wanted.replication_factor not in ((1, -1) if version >= 4 else (1,)):
+    if wanted.replication_factor not in (1, -1):
         raise InvalidReplicationFactorError(f"replication factor {wanted.replication_factor}, this broker is alone: 1")
     return partitions
 

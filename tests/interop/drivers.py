@@ -1,0 +1,210 @@
+"""Clients of other languages, each in a process of its own that is told by lines of JSON what to do.
+
+Rules:
+- A driver does one thing at a time; the members of its groups poll beside it.
+- Java sources are compiled, and Node's packages installed, once under build/interop, and again when they have changed.
+- What is missing to do so is said by name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+import threading
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.broker.clients.workload import CODECS, Sent
+from tests.interop.apache_kafka import HEAP, JARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+HERE = Path(__file__).parent
+BUILD = HERE.parents[1] / "build" / "interop"
+PATIENCE = 60.0
+
+
+class Driver:
+    """A client library behind a pipe."""
+
+    codecs: Sequence[str] = CODECS
+
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._log = log
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, **(environment or {})},
+            )
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._members = 0
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put("")
+
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        """Let the driver do something; what comes of it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"call": name, **arguments}) + "\n")
+        self._process.stdin.flush()
+        line = self._answers.get(timeout=PATIENCE)
+        assert line, f"the driver ended: {self._log.read_text()[-2000:]}"
+        answer = json.loads(line)
+        if "error" in answer:
+            raise DriverError(answer["error"])
+        return answer["result"]
+
+    def close(self) -> None:
+        """End it; groups that it is still a member of notice by themselves."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def produce(self, bootstrap: str, topic: str, records: Iterable[Sent], **how: Any) -> None:
+        """Send records to partition 0 and wait until all are acknowledged."""
+        self.call("produce", bootstrap=bootstrap, topic=topic, records=[*map(_to_json, records)], **self.producer(how))
+
+    def consume(self, bootstrap: str, topic: str, count: int) -> list[Sent]:
+        """The first records of partition 0."""
+        found = self.call("consume", bootstrap=bootstrap, topic=topic, count=count, group=f"reader of {topic}")
+        return [*map(_from_json, found)]
+
+    def join(self, bootstrap: str, group: str, topics: Sequence[str], **settings: str) -> Member:
+        """A new member of a group."""
+        self._members += 1
+        name = f"member {self._members}"
+        self.call("join", name=name, bootstrap=bootstrap, topics=[*topics], **self.member(group, settings))
+        return Member(self, name)
+
+    def producer(self, how: dict[str, Any]) -> dict[str, Any]:
+        """`codec`, `idempotent` and `pause` in the words of the library."""
+        raise NotImplementedError
+
+    def member(self, group: str, settings: dict[str, str]) -> dict[str, Any]:
+        """A group's id and settings in the words of the library."""
+        raise NotImplementedError
+
+
+class DriverError(Exception):
+    """What the client library raised."""
+
+
+class Member:
+    """A member of a group that polls all the time."""
+
+    def __init__(self, driver: Driver, name: str) -> None:
+        self._driver = driver
+        self._name = name
+
+    def partitions(self) -> set[tuple[str, int]]:
+        """What it is assigned now."""
+        return {(topic, partition) for topic, partition in self._driver.call("assignment", name=self._name)}
+
+    def values(self) -> list[bytes]:
+        """All that it has received."""
+        return [b64decode(value) for value in self._driver.call("values", name=self._name)]
+
+    def commit(self) -> None:
+        """Commit what it has received."""
+        self._driver.call("commit", name=self._name)
+
+    def leave(self) -> None:
+        """Leave the group."""
+        self._driver.call("leave", name=self._name)
+
+
+class JavaClients(Driver):
+    """Apache Kafka's own clients."""
+
+    def __init__(self, log: Path) -> None:
+        if shutil.which("javac") is None:
+            pytest.fail("these tests compile a driver of Apache Kafka's clients; not on the PATH: javac (a JDK, 17+)")
+        classes, sources = BUILD / "java", sorted((HERE / "java").glob("*.java"))
+        if not _is_newer(classes / "Driver.class", sources):
+            command = ["javac", "-d", str(classes), "-cp", f"{JARS}/*", *map(str, sources)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+            assert done.returncode == 0, done.stderr
+        super().__init__(["java", *HEAP, "-cp", f"{classes}:{JARS}/*", "Driver"], log)
+
+    def producer(self, how: dict[str, Any]) -> dict[str, Any]:
+        settings = {
+            "enable.idempotence": how.get("idempotent", True),
+            "compression.type": how.get("codec", "none"),
+            "reconnect.backoff.ms": 10,
+            "reconnect.backoff.max.ms": 50,
+            "retry.backoff.ms": 10,
+        }
+        return {"settings": settings, "pause": how.get("pause", 0)}
+
+    def member(self, group: str, settings: dict[str, str]) -> dict[str, Any]:
+        quick = {"heartbeat.interval.ms": "100", "session.timeout.ms": "6000", "metadata.max.age.ms": "1000"}
+        return {"settings": {"group.id": group, "client.id": "java", **quick, **settings}}
+
+
+class KafkaJs(Driver):
+    """kafkajs, the client of Node."""
+
+    def __init__(self, log: Path) -> None:
+        missing = [tool for tool in ("node", "npm") if shutil.which(tool) is None]
+        if missing:
+            pytest.fail(f"these tests run kafkajs; not on the PATH: {', '.join(missing)} (Node.js, 18 or newer)")
+        place, wanted = BUILD / "node", HERE / "node" / "package.json"
+        if not _is_newer(place / "installed", [wanted]):
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(wanted, place / "package.json")
+            command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+            if done.returncode:
+                pytest.fail(f"npm could not install kafkajs: {done.stderr[-2000:]}")
+            (place / "installed").touch()
+        environment = {"NODE_PATH": str(place / "node_modules"), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+        super().__init__(["node", "--no-deprecation", str(HERE / "node" / "driver.js")], log, environment)
+
+    def producer(self, how: dict[str, Any]) -> dict[str, Any]:
+        return how
+
+    def member(self, group: str, settings: dict[str, str]) -> dict[str, Any]:
+        assert not settings, "the driver of kafkajs takes none"
+        return {"group": group}
+
+
+def _is_newer(made: Path, sources: Iterable[Path]) -> bool:
+    return made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources)
+
+
+def _to_json(record: Sent) -> dict[str, Any]:
+    def text(data: bytes | None) -> str | None:
+        return None if data is None else b64encode(data).decode()
+
+    return {
+        "key": text(record.key),
+        "value": text(record.value),
+        "headers": [[name, text(value)] for name, value in record.headers],
+        "timestamp": record.timestamp,
+        "partition": 0,
+    }
+
+
+def _from_json(found: dict[str, Any]) -> Sent:
+    key, value = (None if found[name] is None else b64decode(found[name]) for name in ("key", "value"))
+    return Sent(key, value, [(name, b64decode(data)) for name, data in found["headers"]], found["timestamp"])
