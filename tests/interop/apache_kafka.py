@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.interop.maven import fetch_jars
+from tests.interop.ports import free_port
 
 from kafkawire.messages import MetadataRequest, MetadataResponse
 from kafkawire.wire import decode_response, encode_request
@@ -37,17 +39,7 @@ class ApacheKafka:
     def __init__(self) -> None:
         if shutil.which("java") is None:
             pytest.fail("these tests run Apache Kafka's own classes; not on the PATH: java (a JDK, 17 or newer)")
-        fetched = JARS / "pom.xml"
-        if fetched.exists() and fetched.read_text() == POM.read_text():
-            return
-        if shutil.which("mvn") is None:
-            pytest.fail("Apache Kafka's jars are fetched with Maven; not on the PATH: mvn")
-        shutil.rmtree(JARS, ignore_errors=True)
-        command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-        if done.returncode:
-            pytest.fail(f"mvn could not fetch Apache Kafka's jars: {done.stdout[-2000:]}")
-        shutil.copy(POM, fetched)
+        fetch_jars(POM, JARS, "Apache Kafka")
 
     def run(self, main: str, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
         """Run a class with a main method; all that it says."""
@@ -91,7 +83,7 @@ class ApacheBroker:
         self._properties = directory / "server.properties"
         self._virtual_machine = virtual_machine
         self._process: subprocess.Popen[bytes] | None = None
-        client, controller = _free_port(), _free_port()
+        client, controller = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{client}"
         properties = {
             "process.roles": "broker,controller",
@@ -167,10 +159,3 @@ class ApacheBroker:
             return False
         answer = decode_response(frame, api_key=3, version=12)[1]
         return isinstance(answer, MetadataResponse) and len(answer.brokers) == 1
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
