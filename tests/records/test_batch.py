@@ -15,7 +15,7 @@ from kafkawire.records import (
     read_batches,
     scan_batches,
 )
-from kafkawire.records.kernel import plain_crc32c
+from kafkawire.records.checksum import plain_crc32c
 
 pytestmark = pytest.mark.twin
 

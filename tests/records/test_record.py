@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from tests.records.samples import FORMATS, rows_of_columns, sample
 
-from kafkawire.records import BatchBuilder, Record, read_batches, to_arrow
+from kafkawire.records import (
+    HEADER_SIZE,
+    BatchBuilder,
+    Codec,
+    CorruptRecordError,
+    Record,
+    read_batches,
+    to_arrow,
+)
 
 pytestmark = pytest.mark.twin
 
@@ -65,3 +74,27 @@ def test_threads_do_not_share_what_unpacks() -> None:
         for found in pool.map(to_arrow, [data] * 16):
             assert found.equals(expected)
     assert rows_of_columns(data)
+
+
+def outcome(form: Any, payload: bytes, base_offset: int) -> list[object]:
+    """What a form of the kernel reads up to the fault, and the words for that."""
+    found: list[object] = []
+    try:
+        records = form.records(payload, 9, base_offset, 5, 7, False, 4)
+        found.extend(tuple(getattr(record, name) for name in Record.__match_args__) for record in records)
+    except CorruptRecordError as error:
+        found.append(str(error))
+    return found
+
+
+def test_both_forms_read_the_same_from_damaged_records() -> None:
+    compiled, python = (pytest.importorskip(f"kafkawire.records.{name}") for name in ("_kernel", "kernel"))
+    payload = bytearray(sample(2, Codec.NONE)[HEADER_SIZE:])
+    for at in range(len(payload)):
+        kept = payload[at]
+        for byte in (0, 1, 2, 3, 0x7F, 0x80, 0xFF, kept ^ 1, kept ^ 0x80, kept + 2 & 0xFF):
+            payload[at] = byte
+            for base_offset in (0, 2**63 - 2):
+                damaged = bytes(payload)
+                assert outcome(compiled, damaged, base_offset) == outcome(python, damaged, base_offset), (at, byte)
+        payload[at] = kept

@@ -16,6 +16,7 @@ from pyarrow import RecordBatch
 
 from kafkawire.records.decode import WIDTHS
 from kafkawire.records.errors import corrupt
+from kafkawire.records.form import unpacking
 
 
 cdef extern from "_sink.h" nogil:
@@ -337,7 +338,7 @@ cdef int set_up(Reader *reader, names, aborted) except -1:
     return 0
 
 
-def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t start, int64_t end, unpack):
+def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t start, int64_t end, limit):
     """The records of a buffer of batches as the columns of a schema."""
     cdef Reader reader
     cdef Py_buffer view, payload
@@ -369,7 +370,8 @@ def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t s
             magic = reader.data[reader.position + 16]
             codec = reader.data[reader.position + (22 if magic == 2 else 17)] & 7
             first = reader.packed - reader.data
-            whole = unpack(codec, memoryview(buffer)[first : first + reader.packed_size], magic, reader.position)
+            packed = memoryview(buffer)[first : first + reader.packed_size]
+            whole = decompress(codec, packed, magic=magic, limit=limit, position=reader.position)
             PyObject_GetBuffer(whole, &payload, PyBUF_SIMPLE)
             with nogil:
                 unpacked(&reader, <const uint8_t *> payload.buf, payload.len)
@@ -384,4 +386,5 @@ def _first_offset(entry):
     return entry[1]
 
 
+decompress = unpacking.decompress
 _ORDER = {name: order for order, name in enumerate(WIDTHS)}

@@ -20,7 +20,6 @@ from kafkawire.implementation import load
 from kafkawire.records import decode as python_decode
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec
 from kafkawire.records.errors import ColumnSizeError, CorruptRecordError, Fault, InvalidRecordError
-from kafkawire.records.form import unpacking
 from kafkawire.records.scan import scan_batches
 
 if TYPE_CHECKING:
@@ -138,13 +137,9 @@ def to_arrow(
     [{'offset': 5, 'value': b'hello', 'codec': 'none'}]
     """
     schema, stored = _schemas(tuple(RECORD_SCHEMA.names if columns is None else columns))
-
-    def unpack(codec: int, data: Buffer, magic: int, position: int) -> Buffer:
-        return unpacking.decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
-
     arguments = (
         *(buffer, stored, verify, include_control, list(aborted or ())),
-        *(-(2**63) if start is None else start, 2**63 - 1 if end is None else end, unpack),
+        *(-(2**63) if start is None else start, 2**63 - 1 if end is None else end, max_decompressed),
     )
     try:
         return _complete(form.decode(*arguments), schema)

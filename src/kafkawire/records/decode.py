@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kafkawire.records.kernel import Buffer, Record
-    from kafkawire.records.reader import Batch, Unpack
+    from kafkawire.records.reader import Batch
 
 WIDTHS = {name: {"q": 8, "i": 4, "I": 4, "h": 2, "b": 1}[code] for name, code in SCAN_COLUMNS.items()}
 """The header fields that may be columns and their widths in bytes, in the order of a scan."""
@@ -56,7 +56,7 @@ def decode(
     aborted: Sequence[tuple[int, int]],
     start: int,
     end: int,
-    unpack: Unpack,
+    limit: int,
 ) -> pa.RecordBatch:
     """The records of a buffer of batches as the columns of a schema."""
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
@@ -66,7 +66,7 @@ def decode(
             continue
         kept = [
             record
-            for record in _records(batch, transactions, verify, unpack)
+            for record in _records(batch, transactions, verify, limit)
             if start <= record.offset < end and (include_control or not batch.is_control)
         ]
         _append(columns, batch, kept)
@@ -85,8 +85,8 @@ def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool,
     return batch.last_offset >= start and (batch.record_count == -1 or batch.base_offset < end)
 
 
-def _records(batch: Batch, transactions: _Transactions, verify: bool, unpack: Unpack) -> Iterator[Record]:
-    for record in batch.unpacked_records(unpack, verify):
+def _records(batch: Batch, transactions: _Transactions, verify: bool, limit: int) -> Iterator[Record]:
+    for record in batch.records(verify=verify, max_decompressed=limit):
         if batch.is_control and transactions.filtering:
             key = record.key or b""
             if len(key) >= 4 and key[2:4] == b"\x00\x00":

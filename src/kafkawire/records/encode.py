@@ -75,6 +75,7 @@ class Appender:
     ) -> None:
         self.magic = magic
         self.base_offset = self.next_offset = base_offset
+        self._last_offset = min(base_offset + _INT32_MAX, 2**63 - 2)
         self.count = 0
         self.base_timestamp = -1 if base_timestamp is None else base_timestamp
         self.max_timestamp = -1
@@ -82,12 +83,13 @@ class Appender:
         self._size_limit = size_limit
         self._has_fixed_base = base_timestamp is not None
         self._append_timestamp = append_timestamp
+        self._head_size = 61 if magic == 2 else 0
         self._out = bytearray()
 
     @property
     def size(self) -> int:
         """The bytes of the batch if it were built now, before compression."""
-        return (61 if self.magic == 2 else 0) + len(self._out)
+        return self._head_size + len(self._out)
 
     def append(
         self,
@@ -102,14 +104,18 @@ class Appender:
             raise OverflowError(f"timestamp {timestamp} is not an int64")
         if offset is None:
             offset = self.next_offset
-        if not self.next_offset <= offset <= min(self.base_offset + _INT32_MAX, 2**63 - 2):
+        if not self.next_offset <= offset <= self._last_offset:
             raise InvalidRecordError(f"offset {offset}, expected {self.next_offset} to {self.base_offset + _INT32_MAX}")
         pairs = tuple(headers)
         if pairs and self.magic < 2:
             raise InvalidRecordError(f"magic {self.magic} has no headers, {len(pairs)} given")
         make = self._record if self.magic == 2 else self._message
-        entry = make(_bytes(key), _bytes(value), timestamp, pairs, offset)
-        needed = self.size + len(entry)
+        if type(key) is not bytes:
+            key = _bytes(key)
+        if type(value) is not bytes:
+            value = _bytes(value)
+        entry = make(key, value, timestamp, pairs, offset)
+        needed = self._head_size + len(self._out) + len(entry)
         if self.count and needed > self._size_limit:
             return False
         if needed > _LARGEST:
@@ -118,7 +124,8 @@ class Appender:
             self.base_timestamp = timestamp
         self._out += entry
         self.next_offset = offset + 1
-        self.max_timestamp = max(self.max_timestamp, timestamp)
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
         self.count += 1
         return True
 
@@ -134,8 +141,8 @@ class Appender:
         delta = timestamp - base
         if not -(2**63) <= delta < 2**63:
             delta = (delta + 2**63) % 2**64 - 2**63
-        head = b"\x00" + _varint(delta) + _varint(offset - self.base_offset)
-        body = head + _sized(key) + _sized(value) + (_encode_headers(pairs) if pairs else b"\x00")
+        places = (b"\x00", _varint(delta), _varint(offset - self.base_offset))
+        body = b"".join((*places, _sized(key), _sized(value), _encode_headers(pairs) if pairs else b"\x00"))
         return _varint(len(body)) + body
 
     def _message(

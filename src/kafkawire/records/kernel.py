@@ -10,14 +10,14 @@ from __future__ import annotations
 import struct
 from array import array
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
+from kafkawire.records.checksum import crc32c as crc32c
 from kafkawire.records.errors import Fault, corrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 Buffer = bytes | bytearray | memoryview
 
@@ -28,70 +28,6 @@ _MESSAGE = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
 _SMALLEST = (14, 22, 49)
 SMALLEST_RECORD = 7
-_LANE = 64
-
-
-@cache
-def _crc_tables() -> tuple[list[int], list[bytes], list[list[int]]]:
-    """What a byte adds to the register, the same as four planes of bytes, and what a lane of zeros does to it."""
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    planes = [bytes(value >> 8 * plane & 0xFF for value in table) for plane in range(4)]
-    shifts = []
-    for plane in range(4):
-        row = [byte << 8 * plane for byte in range(256)]
-        for _ in range(_LANE):
-            row = [(value >> 8) ^ table[value & 0xFF] for value in row]
-        shifts.append(row)
-    return table, planes, shifts
-
-
-def crc32c(data: Buffer, value: int = 0) -> int:
-    """CRC-32C of any buffer, continuing from `value`; by the library fastcrc where it is installed."""
-    fast = _fast_crc32c()
-    return int(fast(memoryview(data).cast("B"), value)) if fast is not None else plain_crc32c(data, value)
-
-
-@cache
-def _fast_crc32c() -> Callable[[Buffer, int], int] | None:
-    try:
-        from fastcrc import crc32
-    except ImportError:
-        return None
-    found: Callable[[Buffer, int], int] = crc32.iscsi
-    return found
-
-
-def plain_crc32c(data: Buffer, value: int = 0) -> int:
-    """CRC-32C without any library.
-
-    Byte by byte a register costs 100 ns a byte. So long data is cut into lanes of 64 bytes whose registers advance
-    together, as four wide integers: `bytes.translate` looks up a byte of every lane at once.
-    """
-    table, planes, (first, second, third, fourth) = _crc_tables()
-    view = memoryview(data).cast("B")
-    crc = value ^ 0xFFFFFFFF
-    lanes = len(view) // _LANE
-    if lanes >= 8:
-        wide = bytes(view[: lanes * _LANE])
-        a = b = c = d = 0
-        whole = int.from_bytes
-        for column in range(_LANE):
-            index = (whole(wide[column::_LANE], "little") ^ a).to_bytes(lanes, "little")
-            a = whole(index.translate(planes[0]), "little") ^ b
-            b = whole(index.translate(planes[1]), "little") ^ c
-            c = whole(index.translate(planes[2]), "little") ^ d
-            d = whole(index.translate(planes[3]), "little")
-        for w, x, y, z in zip(*(plane.to_bytes(lanes, "little") for plane in (a, b, c, d)), strict=True):
-            crc = first[crc & 255] ^ second[crc >> 8 & 255] ^ third[crc >> 16 & 255] ^ fourth[crc >> 24]
-            crc ^= w | x << 8 | y << 16 | z << 24
-        view = view[lanes * _LANE :]
-    for byte in view:
-        crc = (crc >> 8) ^ table[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
 
 
 # The columns of a scan and the array codes of their types, in the order in which `scan` returns them.
@@ -264,6 +200,47 @@ def _record_at(data: bytes, at: int, base_offset: int, base_timestamp: int) -> t
     return Record(offset, timestamp, key, value, headers), p
 
 
+def _plain_record_at(data: bytes, at: int, base_offset: int, base_timestamp: int) -> tuple[Record, int] | None:
+    """What `_record_at` gives, at twice the speed, for a record without headers whose varints have one or two bytes.
+
+    None for any other record. Nothing is checked on the way: a field that lies makes the record end elsewhere than its
+    length states.
+    """
+    try:
+        length, p = data[at], at + 1
+        if length > 127:
+            length, p = length & 127 | data[p] << 7, p + 1
+        stop = p + (length >> 1)
+        stamp, p = data[p + 1], p + 2
+        if stamp > 127:
+            stamp, p = stamp & 127 | data[p] << 7, p + 1
+        delta, p = data[p], p + 1
+        if delta > 127:
+            delta, p = delta & 127 | data[p] << 7, p + 1
+        size, p = data[p], p + 1
+        key = value = None
+        if size != 1:
+            if size > 127:
+                size, p = size & 127 | data[p] << 7, p + 1
+            start, p = p, p + (size >> 1)
+            key = data[start:p]
+        tall = length | stamp | delta | size
+        odd = length & 1 or (size & 1 and key is not None)
+        size, p = data[p], p + 1
+        if size != 1:
+            if size > 127:
+                size, p = size & 127 | data[p] << 7, p + 1
+            start, p = p, p + (size >> 1)
+            value = data[start:p]
+            odd = odd or size & 1
+        if data[p] or p + 1 != stop or odd or tall | size > 0x3FFF:
+            return None
+    except IndexError:
+        return None
+    timestamp = base_timestamp + ((stamp >> 1) ^ -(stamp & 1))
+    return Record(base_offset + ((delta >> 1) ^ -(delta & 1)), timestamp, key, value), stop
+
+
 def records(
     payload: Buffer,
     position: int,
@@ -284,11 +261,15 @@ def _records(
     data: bytes, position: int, base_offset: int, base_timestamp: int, max_timestamp: int, append: bool, count: int
 ) -> Iterator[Record]:
     at = 0
+    in_range = abs(base_offset) < 2**62 and abs(base_timestamp) < 2**62
     for _ in range(count):
-        try:
-            record, at = _record_at(data, at, base_offset, base_timestamp)
-        except _CutError as cut:
-            raise corrupt(position, *cut.args) from None
+        found = _plain_record_at(data, at, base_offset, base_timestamp) if in_range else None
+        if found is None:
+            try:
+                found = _record_at(data, at, base_offset, base_timestamp)
+            except _CutError as cut:
+                raise corrupt(position, *cut.args) from None
+        record, at = found
         if append:
             record.timestamp = max_timestamp
         yield record

@@ -21,11 +21,9 @@ from kafkawire.records.form import kernel, unpacking
 from kafkawire.records.legacy import wrapped_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kafkawire.records.kernel import Buffer, Record
-
-    Unpack = Callable[[int, Buffer, int, int], Buffer]
 
 
 @dataclass(slots=True)
@@ -46,31 +44,21 @@ class Batch(BatchHeader):
 
         Faults inside the records come up when the record is reached.
         """
-
-        def unpack(codec: int, data: Buffer, magic: int, position: int) -> Buffer:
-            return unpacking.decompress(codec, data, magic=magic, limit=max_decompressed, position=position)
-
-        return self.unpacked_records(unpack, verify)
-
-    def unpacked_records(self, unpack: Unpack, verify: bool) -> Iterator[Record]:
-        """The records, where `unpack(codec, data, magic, position)` decompresses."""
-        codec, append = self.attributes & 7, self.timestamp_type == 1
-        if self.magic == 2:
-            if self.record_count == 0:
-                return iter(())
-            payload: Buffer = self.data[HEADER_SIZE:]
-            if codec:
-                payload = unpack(codec, payload, 2, self.position)
-            return kernel.records(
-                *(payload, self.position, self.base_offset, self.base_timestamp),
-                *(self.max_timestamp, append, self.record_count),
-            )
-        messages: Buffer = self.data
+        magic, position, count = self.magic, self.position, self.record_count
+        codec, append = self.attributes & 7, magic > 0 and self.attributes & 8 != 0
+        if count == 0 and magic == 2:
+            return iter(())
+        payload: Buffer = self.data
+        if magic == 2:
+            payload = self.data[HEADER_SIZE:]
+        elif codec:
+            payload = wrapped_value(self)
         if codec:
-            messages = unpack(codec, wrapped_value(self), self.magic, self.position)
-        return kernel.messages(
-            *(messages, self.position, codec != 0, self.magic, self.base_offset, self.base_timestamp, append, verify)
-        )
+            payload = unpacking.decompress(codec, payload, magic=magic, limit=max_decompressed, position=position)
+        base, first, last = self.base_offset, self.base_timestamp, self.max_timestamp
+        if magic == 2:
+            return kernel.records(payload, position, base, first, last, append, count)
+        return kernel.messages(payload, position, codec != 0, magic, base, first, append, verify)
 
     def markers(self) -> Iterator[Marker]:
         """What the records of a control batch say."""
