@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.client.metadata import TopicPartition
@@ -35,14 +34,16 @@ class OffsetRange(NamedTuple):
         return self.end - self.start
 
     def split(self, parts: int) -> Iterator[OffsetRange]:
-        """The range in parts of about the same size.
+        """The range in parts of about the same size, the smaller ones first, as Spark's own connector has them.
 
         >>> [(part.start, part.end) for part in OffsetRange("t", 0, 10, 20).split(3)]
         [(10, 13), (13, 16), (16, 20)]
         """
-        edges = [self.start + self.size * number // parts for number in range(parts + 1)]
-        for start, end in pairwise(edges):
+        start = self.start
+        for left in range(parts, 0, -1):
+            end = start + (self.end - start) // left
             yield self._replace(start=start, end=end)
+            start = end
 
 
 def plan_ranges(ranges: Sequence[OffsetRange], *, largest: int | None, at_least: int | None) -> list[OffsetRange]:

@@ -1,0 +1,111 @@
+"""Spark's own Kafka connector and ours stream the same topics of the same brokers, and go on from one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from tests.interop.filled_topics import FOR_EVER, TIME, append, numbered
+from tests.interop.spark_connector import OURS, THEIRS, Streamed, stream
+
+from kafkawire.client.blocking import Admin
+from kafkawire.client.described import NewTopic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from tests.interop.apache_kafka import ApacheBroker
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
+EARLIEST = {"startingOffsets": "earliest"}
+SAME_TRIGGERS: dict[str, dict[str, str]] = {
+    "all at once": {"subscribe": "spark-plain,spark-codecs,spark-empty", **EARLIEST},
+    "shared among partitions": {"subscribe": "spark-plain,spark-codecs", "maxOffsetsPerTrigger": "21", **EARLIEST},
+    "less than there are partitions": {"subscribe": "spark-plain", "maxOffsetsPerTrigger": "40", **EARLIEST},
+    "in small tasks": {"subscribe": "spark-plain", "minPartitions": "5", **EARLIEST},
+    "from offsets": {
+        "assign": '{"spark-plain":[0,1,2]}',
+        "startingOffsets": '{"spark-plain":{"0":90,"1":-1,"2":-2}}',
+    },
+    "from a time": {"assign": '{"spark-plain":[0,1]}', "startingTimestamp": str(TIME + 5_000)},
+    "what is left of deleted records": {
+        "subscribe": "spark-begins-late",
+        "startingOffsets": '{"spark-begins-late":{"0":2,"1":1}}',
+        "failOnDataLoss": "false",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SAME_TRIGGERS)
+def test_triggers_have_the_same_rows_and_end_at_the_same_offsets(
+    spark: SparkSession, filled: str, tmp_path: Path, name: str
+) -> None:
+    ours, theirs = (
+        stream(spark, form, filled, tmp_path / form, SAME_TRIGGERS[name], COLUMNS) for form in (OURS, THEIRS)
+    )
+    assert any(theirs.batches)
+    assert ours == theirs
+
+
+def test_triggers_leave_out_the_same_transactions(
+    spark: SparkSession, transactions: str, apache_kafka: ApacheBroker, tmp_path: Path
+) -> None:
+    options = {"subscribe": transactions, "kafka.isolation.level": "read_committed", **EARLIEST}
+    ours, theirs = (
+        stream(spark, form, apache_kafka.bootstrap, tmp_path / form, options, COLUMNS) for form in (OURS, THEIRS)
+    )
+    assert ours == theirs
+    assert [len(batch) for batch in ours.batches] == [3]
+
+
+def new_topic(address: str, partitions: int) -> str:
+    name = f"spark-stream-{uuid4().hex[:8]}"
+    with Admin(bootstrap_servers=address) as admin:
+        admin.create_topics([NewTopic(name=name, num_partitions=partitions, topic_configs=FOR_EVER)])
+    return name
+
+
+def test_partitions_that_appear_are_read_alike(spark: SparkSession, filled: str, tmp_path: Path) -> None:
+    topic = new_topic(filled, 1)
+    append(filled, topic, 0, map(numbered, range(10)))
+    options = {"subscribe": topic, **EARLIEST}
+    found: dict[str, list[Streamed]] = {form: [] for form in (OURS, THEIRS)}
+    for turn in range(2):
+        for form, streamed in found.items():
+            streamed.append(stream(spark, form, filled, tmp_path / form, options, COLUMNS))
+        if not turn:
+            with Admin(bootstrap_servers=filled) as admin:
+                admin.create_partitions({topic: 2})
+            append(filled, topic, 1, map(numbered, range(5)))
+            append(filled, topic, 0, map(numbered, range(10, 12)))
+    assert found[OURS] == found[THEIRS]
+    assert [len(batch) for streamed in found[OURS] for batch in streamed.batches] == [10, 7]
+
+
+def test_a_checkpoint_of_theirs_is_gone_on_from_by_ours(spark: SparkSession, filled: str, tmp_path: Path) -> None:
+    topic = new_topic(filled, 2)
+    append(filled, topic, 0, map(numbered, range(10)))
+    options = {"subscribe": topic, **EARLIEST}
+    before = stream(spark, THEIRS, filled, tmp_path, options, ["partition", "offset"])
+    append(filled, topic, 0, map(numbered, range(10, 13)))
+    append(filled, topic, 1, map(numbered, range(2)))
+    after = stream(spark, OURS, filled, tmp_path, options, ["partition", "offset"])
+    assert before.batches == [[(0, offset) for offset in range(10)]]
+    assert after.batches == [[(0, 10), (0, 11), (0, 12), (1, 0), (1, 1)]]
+
+
+def test_a_checkpoint_of_ours_is_gone_on_from_by_theirs_after_its_first_batch(
+    spark: SparkSession, filled: str, tmp_path: Path
+) -> None:
+    topic = new_topic(filled, 1)
+    append(filled, topic, 0, map(numbered, range(10)))
+    options = {"subscribe": topic, **EARLIEST}
+    before = stream(spark, OURS, filled, tmp_path, {**options, "maxOffsetsPerTrigger": "5"}, ["offset"])
+    append(filled, topic, 0, map(numbered, range(10, 13)))
+    after = stream(spark, THEIRS, filled, tmp_path, options, ["offset"])
+    assert [len(batch) for batch in before.batches] == [5, 5]
+    assert after.batches == [[(10,), (11,), (12,)]]
