@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,17 @@ def test_every_connection_starting_in_mid_stream_is_found(tmp_path: Path) -> Non
     share, false = score(tmp_path, traffic)
     assert share >= 0.995
     assert false == 0
+
+
+def test_frames_are_cut_where_an_early_packet_overlaps_later_ones(tmp_path: Path) -> None:
+    talk = Conversation().open()
+    talk.exchange(*BEAT).exchange(*BEAT)
+    sent = [index for index, packet in enumerate(talk.packets) if packet.payload and packet.source == talk.client]
+    first, second = (talk.packets[index] for index in sent)
+    both = first.payload + second.payload
+    early = replace(first, sequence=first.sequence + 10, payload=both[10:-10])
+    packets = [*talk.packets[: sent[0]], early, *talk.packets[sent[0] :]]
+    assert only(tmp_path, packets).requests.correlation.tolist() == [1, 2]
 
 
 def test_a_gap_within_a_frame_costs_that_frame_only(tmp_path: Path) -> None:

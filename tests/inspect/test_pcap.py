@@ -111,7 +111,7 @@ def test_unpacking_stops_at_the_limit(tmp_path: Path) -> None:
 def test_a_damaged_archive_says_how_far_it_went(tmp_path: Path) -> None:
     path = tmp_path / "cut.gz"
     path.write_bytes(gzip.compress(write_pcap(heartbeats()))[:-20])
-    with pytest.raises(CaptureError, match=r"cut.gz: unpacking stopped after \d+ bytes"):
+    with pytest.raises(CaptureError, match=r"cut.gz: reading stopped after \d+ bytes"):
         map_file(path)
 
 

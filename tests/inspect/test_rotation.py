@@ -5,18 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import MILLISECOND, Conversation, Packet, merge, write_pcap
+from tests.inspect.test_plan import agree
 from tests.inspect.traffic import cluster_traffic
 
 from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.plan import capture_topics, plan_captures, read_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    import pyarrow as pa
 
 LOCAL = ("conn_id", "file", "req_packet", "resp_packet", "location")  # what says in which file, under which number
 
@@ -51,16 +52,10 @@ def test_rotated_files_are_read_as_the_capture_that_they_were(tmp_path: Path, or
     assert found.tables["gaps"].num_rows == 0
 
 
-@pytest.mark.parametrize("parts", [1, 4])
-def test_workers_read_rotated_files_as_one_reader_does(tmp_path: Path, parts: int) -> None:
+@pytest.mark.parametrize("part_bytes", [3000, 1 << 30])
+def test_workers_read_rotated_files_as_one_reader_does(tmp_path: Path, part_bytes: int) -> None:
     packets = cluster_traffic(12, 12, payload=4000).packets
-    paths = rotated(tmp_path, packets, 200, 201, len(packets) // 2)
-    expected = read_captures(paths).tables
-    topics = capture_topics(paths)
-    made = [read_part(part, topics) for part in plan_captures(paths, parts)]
-    for name, table in expected.items():
-        joined = pa.concat_tables([each[name] for each in made])
-        assert sorted(map(repr, joined.to_pylist())) == sorted(map(repr, table.to_pylist()))
+    agree(rotated(tmp_path, packets, 200, 201, len(packets) // 2), part_bytes=part_bytes, load_bytes=10_000)
 
 
 def test_a_frame_may_lie_in_two_files_and_be_large(tmp_path: Path) -> None:

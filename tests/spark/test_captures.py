@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import fs
 from pyspark.errors import PySparkException
 from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 from tests.inspect.traffic import cluster_traffic, impaired
 
 from kafkawire.inspect.capture import read_captures
-from kafkawire.spark.capture_files import list_captures
+from kafkawire.inspect.parts import stream_part
+from kafkawire.inspect.plan import plan_captures
+from kafkawire.spark import listing
+from kafkawire.spark.capture_files import hole_of, list_captures, open_ranges, open_whole
+from kafkawire.spark.capture_pieces import CapturePieces
 from kafkawire.spark.captures import Options
 from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -55,16 +61,49 @@ def rows(table: pa.Table) -> list[str]:
 def test_tables_are_those_of_the_inspector(
     spark: SparkSession, captures: Path, expected: dict[str, pa.Table], table: str
 ) -> None:
-    frame = load(spark, captures, table=table, values="true", minPartitions="5")
+    frame = load(spark, captures, table=table, values="true", maxPartitionBytes="20k")
     found = frame.toArrow()
+    assert frame.rdd.getNumPartitions() > 5 or table == "connections"
     assert found.schema.names == expected[table].schema.names
     assert rows(found.cast(expected[table].schema)) == rows(expected[table])
     assert expected[table].num_rows > 0
 
 
-def test_connections_are_divided_among_tasks(spark: SparkSession, captures: Path) -> None:
-    frame = load(spark, captures / "lossy.pcap", minPartitions="4")
-    assert frame.rdd.getNumPartitions() == 4
+def test_all_tables_come_out_of_one_pass(spark: SparkSession, captures: Path, expected: dict[str, pa.Table]) -> None:
+    pieces = CapturePieces(spark, [str(captures)], [*expected, "capture_files"], values="true", maxPartitionBytes="20k")
+    try:
+        for name, table in expected.items():
+            found = pieces.frame(name).toArrow()
+            assert rows(found.cast(table.schema)) == rows(table)
+        assert [row.packets > 0 for row in pieces.frame("capture_files").collect()] == [True] * 3
+    finally:
+        pieces.forget()
+
+
+def test_one_connection_is_divided_among_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(write_pcap(cluster_traffic(1, 60, payload=3000).packets))
+    frame = load(spark, path, "seq bigint, api string", maxPartitionBytes=str(path.stat().st_size // 10))
+    assert frame.rdd.getNumPartitions() == 10
+    assert frame.count() == 60
+
+
+def test_captures_elsewhere_are_read_as_local_ones(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.pcap").write_bytes((captures / "duplicates.pcap").read_bytes())
+    (tmp_path / "b.pcap.gz").write_bytes(gzip.compress((captures / "storm.pcap").read_bytes()))
+    expected = read_captures(sorted(tmp_path.iterdir())).tables
+    elsewhere = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    monkeypatch.setattr(listing, "_resolve", lambda path: (elsewhere, path.removeprefix("far://"), "far://"))
+    names = [file.name for file in list_captures(["far:///*.pcap*"])]
+    assert [name.rpartition("/")[2] for name in names] == ["a.pcap", "b.pcap.gz"]
+    parts = [part.unpack() for part in plan_captures(names, 1000, opened=open_whole).parts]
+    assert len(parts) > 2
+    pieces = [each for part in parts for each in stream_part(part, opened=open_ranges, hole=hole_of(part.files))]
+    for name in ("exchanges", "batches"):
+        found = pa.concat_tables([piece[name] for piece in pieces if name in piece])
+        assert rows(found) == rows(expected[name])
 
 
 def test_a_schema_is_a_projection_and_headers_alone_do_not_decode(
@@ -117,7 +156,7 @@ def test_a_directory_is_searched_for_captures_only(captures: Path) -> None:
     ]
 
 
-def test_captures_elsewhere_and_nowhere_are_refused() -> None:
+def test_captures_that_are_nowhere_are_refused() -> None:
     with pytest.raises(SourceOptionError, match="no such file or directory"):
         list_captures(["/absent/x.pcap"])
     with pytest.raises(SourceOptionError, match="needs a path"):

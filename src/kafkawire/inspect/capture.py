@@ -3,36 +3,42 @@
 Rules:
 - Topic names are learned from the whole run first, so that an id which is named late is named everywhere.
 - Connections are read one after the other, in order of appearance; fetch sessions are followed across them.
-- Files that were rotated are one capture: a connection that goes on in another file is read as one.
 - `bodies=False` stops at what headers tell, which is many times faster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkawire.inspect.batch_rows import Origin, add_batches, add_records
-from kafkawire.inspect.contents import Contents, read_contents
+from kafkawire.inspect.contents import Contents, read_contents, read_request, read_response
+from kafkawire.inspect.conversations import gather_conversations
 from kafkawire.inspect.details import details
-from kafkawire.inspect.exchanges import Conversation, connections_table, converse, exchanges_table, gaps_table
+from kafkawire.inspect.exchanges import Conversation, connections_table, exchanges_table, gaps_table
 from kafkawire.inspect.partitions import partition_rows, records_by_partition
 from kafkawire.inspect.rows import Rows
-from kafkawire.inspect.sessions import FetchSessions, Session
-from kafkawire.inspect.sources.captures import Capture, connection_of, open_capture
-from kafkawire.inspect.sources.rotation import Piece, Place, edges_of, find_continuations, join, take_piece
+from kafkawire.inspect.sessions import FETCH, FIRST_VERSION, FetchSessions, Session, read_answer
+from kafkawire.inspect.sources.captures import open_capture
+from kafkawire.inspect.sources.files import map_file
 from kafkawire.inspect.tables import BATCHES, CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES, RECORDS
 from kafkawire.inspect.topics import TELLING, TopicNames, show_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 _BODY_COLUMNS = EXCHANGES.names[EXCHANGES.get_field_index("throttle_ms") :]
-_CONNECTION_COLUMNS = ("undecoded", "software_name", "software_version", "inter_broker")
+_SUMMARY_COLUMNS = ("undecoded", "software_name", "software_version", "inter_broker")
+SUMMARIES = pa.schema(
+    [CONNECTIONS.field("conn_id"), EXCHANGES.field("seq"), *(CONNECTIONS.field(name) for name in _SUMMARY_COLUMNS)]
+)
+"""What the bodies of some exchanges of a connection, from one on, tell of it."""
 
 
 @dataclass(slots=True)
@@ -65,11 +71,13 @@ def read_captures(
     >>> sorted(read_captures([], bodies=False).tables)
     ['connections', 'exchanges', 'gaps']
     """
-    captures = [open_capture(path, ports=ports) for path in paths]
-    faults = [f"{capture.path}: {fault}" for capture in captures for fault in capture.faults]
-    packets, files = sum(len(capture.packets) for capture in captures), len(captures)
-    conversations = _all_conversations(captures)
-    del captures
+    mapped = cache(map_file)
+    gathered = gather_conversations(
+        [str(path) for path in paths], lambda path: open_capture(path, ports=ports, mapped=mapped)
+    )
+    conversations = [found.talk for found in gathered.found]
+    faults = [f"{file.path}: {fault}" for file in gathered.files for fault in file.faults]
+    packets, files = sum(file.packets for file in gathered.files), len(gathered.files)
     names = topics or TopicNames()
     if bodies:
         learn_topics(names, conversations)
@@ -103,42 +111,54 @@ def read_tables(
         reader.read(talk)
         if progress is not None:
             progress(len(talk))
-    return tables | reader.tables(tables["connections"], tables["exchanges"])
+    tables |= reader.tables(tables["exchanges"])
+    tables["connections"] = with_summaries(tables["connections"], tables.pop("summaries"))
+    return tables
 
 
-def _all_conversations(captures: Sequence[Capture]) -> list[Conversation]:
-    """The connections of captures that were opened together."""
-    if len(captures) == 1:
-        return read_conversations(captures[0])
-    chains = find_continuations([edges_of(each) for each in captures])
-    later = {place for places in chains.values() for place in places}
-    found: list[Conversation] = []
-    first_id = 0
-    for file, capture in enumerate(captures):
-        for number, flow in enumerate(capture.flows):
-            here = Place(file, number)
-            if here in later:
+def learn_topics(names: TopicNames, conversations: Iterable[Conversation]) -> None:
+    """Take the topic ids of every response that tells some; what was told before is not read again."""
+    known: set[tuple[int, int, int]] = set()
+    for talk in conversations:
+        requests, responses = talk.connection.requests, talk.connection.responses
+        for index in _exchanges_of(talk, TELLING):
+            asked, answered = int(talk.matches.request[index]), int(talk.matches.response[index])
+            if answered < 0 or not responses.whole[answered]:
                 continue
-            piece = Piece(capture.data, capture.packets, flow)
-            if here in chains:
-                piece = join([take_piece(captures[place.file], place.number) for place in (here, *chains[here])])
-            found.append(converse(connection_of(*piece, number), file=capture.path, first_id=first_id))
-        first_id += len(capture.flows)
+            body = bytes(responses.read(answered)[4:])
+            told = (int(requests.api_key[asked]), int(requests.version[asked]), hash(body))
+            if told not in known:
+                known.add(told)
+                names.learn(read_response(talk, index))
+
+
+def follow_fetches(sessions: FetchSessions, talk: Conversation, first: int, last: int) -> None:
+    """Follow the sessions of the exchanges from one to before another, by requests and the starts of responses."""
+    for index in _exchanges_of(talk, {FETCH: FIRST_VERSION}, first, last):
+        request = read_request(talk, index)
+        if request is not None:
+            sessions.follow(talk.connection.broker, request, read_answer(talk, index))
+
+
+def _exchanges_of(talk: Conversation, wanted: Mapping[int, int], first: int = 0, last: int | None = None) -> list[int]:
+    """The exchanges of APIs, from a version of each on."""
+    requests, asked = talk.connection.requests, talk.matches.request[first:last]
+    if not len(requests):
+        return []
+    keys, versions = requests.api_key[asked], requests.version[asked]
+    fits = np.zeros(len(asked), np.bool_)
+    for key, version in wanted.items():
+        fits |= (keys == key) & (versions >= version)
+    found: list[int] = (np.flatnonzero(fits & (asked >= 0)) + first).tolist()
     return found
 
 
-def read_conversations(capture: Capture, *, first_id: int = 0) -> list[Conversation]:
-    """The connections of a capture with their exchanges matched."""
-    return [converse(each, file=capture.path, first_id=first_id) for each in capture.connections()]
-
-
-def learn_topics(names: TopicNames, conversations: Sequence[Conversation]) -> None:
-    """Take the topic ids of every response that tells some."""
-    for talk in conversations:
-        keys = talk.connection.requests.api_key
-        for index, asked in enumerate(talk.matches.request.tolist()):
-            if asked >= 0 and keys[asked] in TELLING:
-                names.learn(read_contents(talk, index).response)
+def with_summaries(connections: pa.Table, summaries: pa.Table) -> pa.Table:
+    """Connections with what the bodies of each tell, in the same order."""
+    for name in _SUMMARY_COLUMNS:
+        place = connections.schema.get_field_index(name)
+        connections = connections.set_column(place, CONNECTIONS.field(name), summaries[name])
+    return connections
 
 
 def _with_undecoded(exchanges: pa.Table) -> pa.Table:
@@ -155,53 +175,55 @@ class BodyReader:
 
     def __init__(self, names: TopicNames, *, records: bool, values: bool, partitions: bool = True) -> None:
         self._names = names
-        self._sessions = FetchSessions()
+        self.sessions = FetchSessions()
         self._divided, self._wanted, self._values = partitions, records or values, values
         self._summary: dict[str, object] = {}
         self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in _BODY_COLUMNS]))
-        self._connections = Rows(pa.schema([CONNECTIONS.field(name) for name in _CONNECTION_COLUMNS]))
+        self._summaries = Rows(SUMMARIES)
         self._partitions, self._batches, self._records = Rows(EXCHANGE_PARTITIONS), Rows(BATCHES), Rows(RECORDS)
 
     def read(self, talk: Conversation) -> None:
-        """Decode every exchange of a connection."""
-        self.read_run(talk, 0, len(talk))
+        """Decode every exchange of a connection, or of a share of one."""
+        self.begin(talk)
+        self.read_run(talk)
+        self.end()
 
-    def read_run(self, talk: Conversation, first: int, last: int) -> None:
-        """Decode the exchanges from one to before another; runs follow each other from 0 to the connection's end."""
-        if first == 0:
-            self._summary = {"undecoded": 0, "inter_broker": False}
-        for index in range(first, last):
+    def begin(self, talk: Conversation) -> None:
+        """Begin a connection, or a share of one, whose exchanges come in runs."""
+        self._summary = {"conn_id": talk.conn_id, "seq": talk.first, "undecoded": 0, "inter_broker": False}
+
+    def read_run(self, talk: Conversation) -> None:
+        """Decode the next exchanges."""
+        for index in range(len(talk)):
             contents = read_contents(talk, index)
             row = details(contents.request, contents.response)
             row["fault"] = contents.fault
             self._partition_rows(talk, index, contents, row)
             self._exchanges.add(row)
             self._summarise(self._summary, contents, row)
-        if last == len(talk):
-            self._connections.add(self._summary)
 
-    def tables(self, connections: pa.Table, exchanges: pa.Table) -> dict[str, pa.Table]:
-        """The tables that header tables become with what bodies told since this was last asked."""
-        told, known = self._exchanges.take(), self._connections.take()
+    def end(self) -> None:
+        """End what was begun: what its bodies tell of it as a whole is known."""
+        self._summaries.add(self._summary)
+
+    def tables(self, exchanges: pa.Table) -> dict[str, pa.Table]:
+        """The exchanges with what bodies told since this was last asked, and the other tables."""
+        told = self._exchanges.take()
         for name in _BODY_COLUMNS:
             place = exchanges.schema.get_field_index(name)
             exchanges = exchanges.set_column(place, EXCHANGES.field(name), told[name])
-        exchanges = _with_undecoded(exchanges)
-        for name in _CONNECTION_COLUMNS:
-            place = connections.schema.get_field_index(name)
-            connections = connections.set_column(place, CONNECTIONS.field(name), known[name])
         tables = {
-            "connections": connections,
-            "exchanges": exchanges,
+            "exchanges": _with_undecoded(exchanges),
             "exchange_partitions": self._partitions.take(),
             "batches": self._batches.take(),
+            "summaries": self._summaries.take(),
         }
         return tables | ({"records": self._records.take()} if self._wanted else {})
 
     def _partition_rows(self, talk: Conversation, index: int, contents: Contents, row: dict[str, object]) -> None:
         if contents.request is None and contents.response is None:
             return
-        session = self._session(talk, contents, row)
+        session = self._session(talk, index, contents, row)
         if not self._divided:
             return
         rows = partition_rows(contents.request, contents.response, session)
@@ -214,7 +236,7 @@ class BodyReader:
         for (name, topic_id, partition), columns in rows.items():
             columns |= {
                 "conn_id": talk.conn_id,
-                "seq": index,
+                "seq": talk.first + index,
                 "api_key": int(key_of_api),
                 "topic": self._names.name(name, topic_id),
                 "topic_id": show_id(topic_id),
@@ -223,17 +245,18 @@ class BodyReader:
             }
             self._partitions.add(columns)
 
-    def _session(self, talk: Conversation, contents: Contents, row: dict[str, object]) -> Session | None:
+    def _session(self, talk: Conversation, index: int, contents: Contents, row: dict[str, object]) -> Session | None:
         if contents.request is None or type(contents.request).__name__ != "FetchRequest":
             return None
-        session = self._sessions.follow(talk.connection.broker, contents.request, contents.response)
+        session = self.sessions.follow(talk.connection.broker, contents.request, read_answer(talk, index))
         row["session_size"] = len(session.partitions) if session.complete else None
         return session
 
     def _carried(self, talk: Conversation, index: int, source: str, key: Any, data: memoryview) -> int:
         name, topic_id, partition = key
         topic = self._names.name(name, topic_id)
-        origin = Origin(source, f"{talk.conn_id}/{index}", talk.conn_id, index, topic, partition)
+        seq = talk.first + index
+        origin = Origin(source, f"{talk.conn_id}/{seq}", talk.conn_id, seq, topic, partition)
         count, _ = add_batches(self._batches, origin, data)
         if self._wanted:
             add_records(self._records, origin, data, values=self._values)
@@ -243,7 +266,9 @@ class BodyReader:
         if contents.fault is not None:
             summary["undecoded"] += 1
         if type(contents.request).__name__ == "ApiVersionsRequest":
-            summary["software_name"] = getattr(contents.request, "client_software_name", None) or None
-            summary["software_version"] = getattr(contents.request, "client_software_version", None) or None
+            for column in ("software_name", "software_version"):
+                told = getattr(contents.request, f"client_{column}", None)
+                if told and column not in summary:
+                    summary[column] = told
         if (row.get("replica_id") or -1) >= 0 and type(contents.request).__name__ == "FetchRequest":
             summary["inter_broker"] = True

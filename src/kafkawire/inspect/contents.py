@@ -58,6 +58,25 @@ def read_contents(talk: Conversation, index: int) -> Contents:
     return Contents(request, response, fault)
 
 
+def read_request(talk: Conversation, index: int) -> Message | None:
+    """The request of an exchange whose API we know, if it is there and can be read."""
+    requests, asked = talk.connection.requests, int(talk.matches.request[index])
+    if asked < 0 or not requests.whole[asked]:
+        return None
+    which = api(int(requests.api_key[asked]))
+    return _read(requests.read(asked), which, int(requests.version[asked]), is_request=True)[0]
+
+
+def read_response(talk: Conversation, index: int) -> Message | None:
+    """The response of an exchange whose API we know, if it is there and can be read."""
+    requests, responses = talk.connection.requests, talk.connection.responses
+    asked, answered = int(talk.matches.request[index]), int(talk.matches.response[index])
+    if asked < 0 or answered < 0 or not responses.whole[answered]:
+        return None
+    which = api(int(requests.api_key[asked]))
+    return _read(responses.read(answered), which, int(requests.version[asked]), is_request=False)[0]
+
+
 def response_version(which: Api, version: int, frame: memoryview) -> int:
     """The version that a response to a request of this version has."""
     if which.key == _API_VERSIONS and len(frame) >= 6 and struct.unpack_from(">h", frame, 4)[0] == _UNSUPPORTED:

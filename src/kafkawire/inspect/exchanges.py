@@ -20,7 +20,7 @@ from kafkawire.inspect.tables import CONNECTIONS, EXCHANGES, GAPS, STATES
 from kafkawire.messages import apis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,12 +33,13 @@ _MISSING: Final = "missing from the capture"
 
 @dataclass(slots=True)
 class Conversation:
-    """A connection with its exchanges, under the number it has in this run."""
+    """A connection with its exchanges, under the number it has in this run; or some of them, from the `first` on."""
 
     conn_id: int
     file: str
     connection: Connection
     matches: Matches
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -87,7 +88,7 @@ def _exchange_columns(talk: Conversation, clients: dict[str, int]) -> dict[str, 
     timed = talk.connection.first >= 0
     return {
         "conn_id": np.full(len(matches), talk.conn_id, np.int64),
-        "seq": np.arange(len(matches)),
+        "seq": np.arange(talk.first, talk.first + len(matches)),
         "api_key": np.where(keys >= 0, keys, _NULL),
         "api": keys,
         "version": np.where(keys >= 0, _pick(requests.version, asked), _NULL),
@@ -109,31 +110,32 @@ def _exchange_columns(talk: Conversation, clients: dict[str, int]) -> dict[str, 
 
 def connections_table(conversations: Sequence[Conversation]) -> pa.Table:
     """What is known of each connection as a whole; software, inter_broker and undecoded come with the bodies."""
-    return pa.Table.from_pylist([_connection_row(each) for each in conversations], CONNECTIONS)
+    return pa.Table.from_pylist([connection_row(each) for each in conversations], CONNECTIONS)
 
 
 def gaps_table(conversations: Sequence[Conversation]) -> pa.Table:
     """Every run of bytes that is missing from the capture or in no frame."""
-    rows = []
-    for talk in conversations:
-        for sender, frames in (("client", talk.connection.requests), ("broker", talk.connection.responses)):
-            for skip in frames.skips:
-                piece = frames.stream.piece_at(max(skip.position - 1, 0))
-                time = int(frames.stream.times[max(piece, 0)]) if len(frames.stream.times) else -1
-                rows.append(
-                    {
-                        "conn_id": talk.conn_id,
-                        "sender": sender,
-                        "position": skip.position,
-                        "bytes": skip.size,
-                        "t": _microseconds(time),
-                        "reason": skip.reason,
-                    }
-                )
-    return pa.Table.from_pylist(rows, GAPS)
+    return pa.Table.from_pylist([row for talk in conversations for row in gap_rows(talk)], GAPS)
 
 
-def _connection_row(talk: Conversation) -> dict[str, object]:
+def gap_rows(talk: Conversation) -> Iterator[dict[str, object]]:
+    """The rows of a connection in the table of gaps."""
+    for sender, frames in (("client", talk.connection.requests), ("broker", talk.connection.responses)):
+        for skip in frames.skips:
+            piece = frames.stream.piece_at(max(skip.position - 1, 0))
+            time = int(frames.stream.times[max(piece, 0)]) if len(frames.stream.times) else -1
+            yield {
+                "conn_id": talk.conn_id,
+                "sender": sender,
+                "position": skip.position,
+                "bytes": skip.size,
+                "t": _microseconds(time),
+                "reason": skip.reason,
+            }
+
+
+def connection_row(talk: Conversation) -> dict[str, object]:
+    """The row of a connection, but for what bodies tell."""
     one = talk.connection
     streams = (one.requests.stream, one.responses.stream)
     skips = [*one.requests.skips, *one.responses.skips]

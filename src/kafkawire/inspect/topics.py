@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS = 3, 19, 75
-TELLING: Final = (METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS)
+TELLING: Final = {METADATA: 10, CREATE_TOPICS: 7, DESCRIBE_TOPIC_PARTITIONS: 0}
+"""The APIs whose responses tell ids of topics, and the first version that does."""
 _NIL: Final = UUID(int=0)
 
 

@@ -1,25 +1,37 @@
-"""From paths to capture files: which there are, and how large.
+"""From paths to capture files: which there are, how large, and how their bytes are read.
 
 Rules:
 - A path is a file, a directory or a pattern of either. A directory is searched to its bottom for names that end like
   captures (`.pcap`, `.pcapng`, `.cap`, packed or not); a file that is named may be called anything.
-- Captures are mapped into memory, so they must be files of this machine, and of every executor's under the same name.
+- Paths may be those of any file system that segments may be in.
+- Who plans maps a file as a whole: one that is elsewhere is copied to a temporary file first. Who reads a part reads
+  ranges, but of a packed file, which has none: a worker unpacks that to a temporary file, and keeps it for its next
+  task.
+- Where a file is elsewhere, reading over a hole costs less than asking twice.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import lru_cache
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, cast
 
 from pyarrow import fs
 
-from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.listing import matches
+from kafkawire.inspect.sources.captures import open_capture
+from kafkawire.inspect.sources.files import is_packed, map_file, map_stream
+from kafkawire.spark.listing import OpenFile, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kafkawire.inspect.parts import Ranges
+    from kafkawire.inspect.sources.captures import Capture
+    from kafkawire.inspect.sources.files import Bytes
+
 _NAME: Final = re.compile(r".+\.(?:pcap|pcapng|cap)(?:\d+)?(?:\.gz|\.zst)?", re.IGNORECASE)
+_NEAR: Final = 16 << 10
+_FAR: Final = 1 << 20
 
 
 class CaptureFile(NamedTuple):
@@ -34,14 +46,61 @@ def list_captures(paths: Iterable[str]) -> list[CaptureFile]:
     return sorted({file for path in paths for file in _listed(path)})
 
 
+def open_whole(name: str) -> Capture:
+    """A capture, to be planned."""
+    return open_capture(name, mapped=_map)
+
+
+def open_ranges(name: str) -> Ranges:
+    """The bytes of a capture by position and size."""
+    file = OpenFile(name)
+    if is_packed(bytes(file.read(0, 4))):
+        _, (info,), _ = matches(name)
+        view = _unpacked(name, info.size or 0, info.mtime_ns or 0).data
+        return lambda position, size: view[position : position + size]
+    return file.read
+
+
+def hole_of(names: Iterable[str]) -> int:
+    """Up to how many bytes between two that are needed are read with them."""
+    return _NEAR if all(map(_is_local, names)) else _FAR
+
+
 def _listed(path: str) -> Iterator[CaptureFile]:
     system, matched, prefix = matches(path)
-    if prefix:
-        raise SourceOptionError(f"{path}: captures are read from local files only; copy it to a disk first")
     for info in matched:
         if info.type == fs.FileType.Directory:
             for below in system.get_file_info(fs.FileSelector(info.path, recursive=True)):
                 if below.is_file and _NAME.fullmatch(below.base_name):
-                    yield CaptureFile(below.path, below.size or 0)
+                    yield CaptureFile(prefix + below.path, below.size or 0)
         else:
-            yield CaptureFile(info.path, info.size or 0)
+            yield CaptureFile(prefix + info.path, info.size or 0)
+
+
+class _FromStart:
+    """A file read from its start on."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file, self._position = file, 0
+
+    def read(self, size: int) -> bytes:
+        piece = bytes(self._file.read(self._position, size))
+        self._position += len(piece)
+        return piece
+
+
+def _map(name: str) -> Bytes:
+    if _is_local(name):
+        return map_file(name)
+    with OpenFile(name) as file:
+        return map_stream(name, bytes(file.read(0, 4)), cast("IO[bytes]", _FromStart(file)))
+
+
+def _is_local(name: str) -> bool:
+    return "://" not in name
+
+
+@lru_cache(1)
+def _unpacked(name: str, size: int, changed: int) -> Bytes:
+    """A packed file as it is at a time."""
+    return _map(name)

@@ -4,21 +4,22 @@ Options, besides the path or paths of `load`:
 - `table`: `exchanges` (default), `connections`, `gaps`, `exchange_partitions`, `batches`, `records`, whose columns the
   inspector defines, or `capture_files`. A schema that the user gives is a projection of it.
 - `values`: whether records have their values (default false: keys, headers and lengths only).
-- `minPartitions`: how many tasks there should be at least, if there are so many clients (default: the processors of
-  the driver).
+- `maxPartitionBytes`: of how many bytes of the files a task reads what begins in them (default 32 MiB);
+  `minPartitions`: how many tasks there should be at least, if there is a MiB for each (default: the processors of the
+  driver).
 
 Rules:
 - This module is imported wherever Spark looks for data sources, so it imports nothing heavy before it is used.
-- The driver reads packet headers and plans which task reads which connections; tasks read payloads from the files. No
-  payload is shuffled.
-- Connections have the numbers that a single reader gives them, whatever the number of tasks.
+- The driver reads the headers of packets and frames and plans which task reads which exchanges; tasks read payloads
+  from the files. No payload is shuffled, and a connection may be read by many tasks.
+- Connections and exchanges have the numbers that a single reader gives them, whatever the number of tasks.
 - What a schema does not ask for is not decoded: headers alone give most of `exchanges` and `connections`.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -26,20 +27,21 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from kafkawire.spark.options import choice, flag, known_options, paths_of, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from uuid import UUID
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from kafkawire.inspect.plan import Part
+    from kafkawire.inspect.plan import PackedPart
+    from kafkawire.spark.capture_files import CaptureFile
 
 FORMAT: Final = "kafkawire-captures"
 TABLES: Final = (
     *("exchanges", "connections", "gaps", "exchange_partitions", "batches", "records"),
     "capture_files",
 )
-_NAMES: Final = ("table", "values", "minPartitions")
+_NAMES: Final = ("table", "values", "maxPartitionBytes", "minPartitions")
+_SMALLEST_TASK: Final = 1 << 20
 _WITH_TOPICS: Final = ("exchange_partitions", "batches", "records")
 
 
@@ -50,6 +52,7 @@ class Options:
     paths: tuple[str, ...]
     table: str = "exchanges"
     values: bool = False
+    max_partition_bytes: int = 32 * 2**20
     min_partitions: int = 1
 
     @classmethod
@@ -60,16 +63,22 @@ class Options:
             paths=paths_of(options, FORMAT, "/var/captures/kafka.pcap"),
             table=choice("table", options.get("table", "exchanges").lower(), TABLES),
             values=flag("values", options.get("values", "false")),
+            max_partition_bytes=size("maxPartitionBytes", options.get("maxpartitionbytes", "32m")),
             min_partitions=size("minPartitions", options.get("minpartitions", str(os.cpu_count() or 1))),
         )
 
 
+def part_bytes(files: Sequence[CaptureFile], most: int, tasks: int) -> int:
+    """Of how many bytes a task reads, so that there are so many tasks where there is enough for each."""
+    total = sum(file.size for file in files)
+    return min(most, max(_SMALLEST_TASK, -(-total // tasks)))
+
+
 @dataclass
 class CapturePartition(InputPartition):
-    """What one task reads: connections of a file, knowing the topic ids that any of the files tells."""
+    """What one task reads: a part of the captures, or a file as a whole."""
 
-    part: Part | None
-    topics: Mapping[UUID, str] = field(default_factory=dict)
+    content: PackedPart | CaptureFile | None
 
 
 class CapturesDataSource(DataSource):
@@ -103,24 +112,32 @@ class CapturesReader(DataSourceReader):
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        from kafkawire.inspect.plan import Part, capture_topics, plan_captures
-        from kafkawire.spark.capture_files import list_captures
+        from kafkawire.inspect.plan import plan_captures
+        from kafkawire.spark.capture_files import list_captures, open_whole
+        from kafkawire.spark.capture_tables import needs_bodies, needs_sessions
 
-        files = list_captures(self._options.paths)
-        names = [file.name for file in files]
-        if self._options.table == "capture_files":
-            parts = [Part(file.name, 0, (), file.size) for file in files]
-        else:
-            parts = plan_captures(names, self._options.min_partitions)
-        named = self._options.table in _WITH_TOPICS and "topic" in self._columns
-        topics = capture_topics(names) if named else {}
+        options, columns = self._options, self._columns
+        files = list_captures(options.paths)
+        contents: list[PackedPart] | list[CaptureFile] = files
+        if options.table != "capture_files":
+            contents = plan_captures(
+                [file.name for file in files],
+                part_bytes(files, options.max_partition_bytes, options.min_partitions),
+                whole=options.table == "connections" and needs_bodies(options.table, columns),
+                topics=options.table in _WITH_TOPICS and "topic" in columns,
+                sessions=needs_sessions(options.table, columns),
+                opened=open_whole,
+            ).parts
         # Spark makes one partition without a value out of no partitions.
-        return [CapturePartition(part, topics) for part in parts] or [CapturePartition(None)]
+        return [CapturePartition(content) for content in contents] or [CapturePartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from kafkawire.spark.capture_tables import read_capture
+        from kafkawire.inspect.plan import PackedPart
+        from kafkawire.spark.capture_tables import read_file, read_part
 
         assert isinstance(partition, CapturePartition)
-        if partition.part is None:
+        if partition.content is None:
             return iter(())
-        return read_capture(partition.part, partition.topics, self._options, self._columns)
+        if isinstance(partition.content, PackedPart):
+            return read_part(partition.content.unpack(), self._options, self._columns)
+        return read_file(partition.content, self._columns)

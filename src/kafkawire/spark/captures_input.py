@@ -3,6 +3,7 @@
 Rules:
 - Every table is the inspector's; `capture_files` tells of the files. What could not be decoded is in the tables: in
   `gaps`, in the state and `fault` of exchanges, in the `kind` of connections.
+- Captures are decoded once, whatever the number of tables.
 - Records have keys, headers and lengths; values only when they are asked for.
 """
 
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 from kafkawire.spark.capture_files import CaptureFile, list_captures
-from kafkawire.spark.captures import FORMAT
+from kafkawire.spark.capture_pieces import BY_TOPIC, CapturePieces
 from kafkawire.spark.judging import judge_captures
 from kafkawire.spark.report_captures import capture_chapters
 from kafkawire.spark.summary import Summary
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from kafkawire.inspect.diagnose import Thresholds
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.written import WrittenTables
 
-_BY_TOPIC: Final = ("exchange_partitions", "batches", "records")
-_ALL: Final = ("capture_files", "connections", "gaps", "exchanges", *_BY_TOPIC)
+_ALL: Final = ("capture_files", "connections", "gaps", "exchanges", *BY_TOPIC)
 
 
 @dataclass
@@ -61,12 +62,15 @@ class CapturesInput:
 
     paths: Sequence[str]
     values: bool = False
+    tables: Sequence[str] = _ALL
+    """What will be read: nothing is decoded for other tables."""
     kind: str = "captures"
     listed: str = "files"
     unit: Literal["bytes", "items"] = "bytes"
     choices: Sequence[str] = _ALL
     default: Sequence[str] = _ALL
     _files: list[CaptureFile] = field(default_factory=list)
+    _pieces: CapturePieces | None = None
 
     def files(self) -> list[dict[str, Any]]:
         self._files = list_captures(self.paths)
@@ -85,13 +89,10 @@ class CapturesInput:
         return CapturesSummary(files=len(self._files), bytes=sum(file.size for file in self._files))
 
     def read(self, spark: SparkSession, table: str, tasks: int) -> DataFrame:
-        return (
-            spark.read.format(FORMAT)
-            .option("table", table)
-            .option("values", str(self.values).lower())
-            .option("minPartitions", str(tasks))
-            .load(list(self.paths))
-        )
+        if self._pieces is None:
+            options = {"values": str(self.values).lower(), "minPartitions": str(tasks)}
+            self._pieces = CapturePieces(spark, self.paths, self.tables, **options)
+        return self._pieces.frame(table)
 
     def sound(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -118,13 +119,16 @@ class CapturesInput:
         return []
 
     def partitioning(self, table: str) -> Sequence[str]:
-        return ("topic",) if table in _BY_TOPIC else ()
+        return ("topic",) if table in BY_TOPIC else ()
 
     def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
+        if self._pieces is not None:
+            self._pieces.forget()
+            self._pieces = None
         return {}
 
-    def judge(self, tables: WrittenTables) -> DataFrame | None:
-        return judge_captures(tables)
+    def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> DataFrame | None:
+        return judge_captures(tables, limits) if table == "batches" else None
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         return capture_chapters(tables, summary)

@@ -23,7 +23,7 @@ from kafkawire.inspect.sources.pcapng import index_pcapng, is_pcapng
 from kafkawire.inspect.sources.tcp import Stream, reassemble
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -75,9 +75,11 @@ def is_capture(data: Bytes) -> bool:
     return is_pcap(data) or is_pcapng(data)
 
 
-def open_capture(path: str | Path, *, ports: Collection[int] | None = None) -> Capture:
-    """Index a capture file; with `ports`, keep only connections that use one of them."""
-    data = map_file(path)
+def open_capture(
+    path: str | Path, *, ports: Collection[int] | None = None, mapped: Callable[[str], Bytes] = map_file
+) -> Capture:
+    """Index a capture file, which `mapped` gives the bytes of; with `ports`, only connections that use one of them."""
+    data = mapped(str(path))
     try:
         index = index_capture(data)
     except CaptureError as error:

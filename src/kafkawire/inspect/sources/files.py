@@ -1,7 +1,8 @@
 """The bytes of a capture file as one array, without reading it into memory.
 
 Rules:
-- A plain file is mapped; nothing is read before it is touched.
+- A plain file is mapped; nothing is read before it is touched. One that is elsewhere is first copied, in pieces, into
+  an anonymous temporary file.
 - A file packed with gzip or zstd, told by its first bytes and not by its name, is unpacked in pieces into an
   anonymous temporary file, which is then mapped.
 - Unpacking stops at `limit` bytes: a small file must not fill the disk.
@@ -37,11 +38,17 @@ def map_file(path: str | Path, *, limit: int = UNPACKED_LIMIT) -> Bytes:
     with Path(path).open("rb") as file:
         start = file.read(4)
         file.seek(0)
-        if start.startswith(GZIP):
-            return _unpack(path, cast("IO[bytes]", gzip.GzipFile(fileobj=file)), limit)
-        if start == ZSTD:
-            return _unpack(path, _zstd_reader(path)(file), limit)
-        return _map(path, file)
+        return _copy(path, _unpacked(path, start, file), limit) if is_packed(start) else _map(path, file)
+
+
+def map_stream(name: str, start: bytes, file: IO[bytes], *, limit: int = UNPACKED_LIMIT) -> Bytes:
+    """The bytes of a file that is elsewhere, of which the first four are known, unpacked where it is packed."""
+    return _copy(name, _unpacked(name, start, file), limit)
+
+
+def is_packed(start: bytes) -> bool:
+    """Whether the first four bytes are those of a packed file."""
+    return start.startswith(GZIP) or start == ZSTD
 
 
 def map_open_file(file: IO[bytes]) -> Bytes:
@@ -64,7 +71,13 @@ def _zstd_reader(path: str | Path) -> Callable[[IO[bytes]], IO[bytes]]:
     return lambda file: cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
 
 
-def _unpack(path: str | Path, packed: IO[bytes], limit: int) -> Bytes:
+def _unpacked(path: str | Path, start: bytes, file: IO[bytes]) -> IO[bytes]:
+    if start.startswith(GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return _zstd_reader(path)(file) if start == ZSTD else file
+
+
+def _copy(path: str | Path, packed: IO[bytes], limit: int) -> Bytes:
     with tempfile.TemporaryFile() as plain:
         total = 0
         try:
@@ -76,6 +89,6 @@ def _unpack(path: str | Path, packed: IO[bytes], limit: int) -> Bytes:
         except CaptureError:
             raise
         except Exception as error:  # each codec has its own exceptions
-            raise CaptureError(f"{path}: unpacking stopped after {total} bytes: {error}") from error
+            raise CaptureError(f"{path}: reading stopped after {total} bytes: {error}") from error
         plain.flush()
         return _map(path, plain)

@@ -5,7 +5,8 @@ Rules:
   its sequence numbers follow: on each side that both show, at most 1 MiB back and 64 MiB ahead.
 - Files may be given in any order: time tells which comes first. Files of the same time are captures of their own.
 - A connection counts from the file in which it begins, under the number that it has there.
-- The payload of a connection that goes on is copied to one place, on disk where it is large.
+- The payload of a connection that goes on is copied to one place, on disk where it is large. Where it was is kept as
+  addresses: the number of the file, and the byte in it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _BACK: Final = -(1 << 20)
 _AHEAD: Final = 1 << 26
 _OVERLAP: Final = 1_000_000  # nanoseconds by which clocks of capture threads may disagree
 _IN_MEMORY: Final = 1 << 20
+FILE_BITS: Final = 48  # an address is a file's number above so many bits, and a byte's place in it below
 
 
 class Place(NamedTuple):
@@ -51,12 +53,28 @@ class Edge(NamedTuple):
     following: tuple[int | None, int | None]
 
 
+class Origin(NamedTuple):
+    """Where bytes come from: a file as it is, or payloads that were joined, each with its address."""
+
+    file: int
+    starts: NDArray[np.int64] | None = None
+    places: NDArray[np.int64] | None = None
+
+    def addresses(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The addresses of bytes by their offsets in what is here."""
+        if self.starts is None or self.places is None:
+            return offsets + (self.file << FILE_BITS)
+        payload = np.searchsorted(self.starts, offsets, "right") - 1
+        return self.places[payload] + (offsets - self.starts[payload])
+
+
 class Piece(NamedTuple):
     """The packets of a part, and the bytes that they point into."""
 
     data: Bytes
     packets: Packets
     flow: Flow
+    origin: Origin
 
 
 def edges_of(capture: Capture) -> list[Edge]:
@@ -80,12 +98,12 @@ def find_continuations(files: Sequence[Sequence[Edge]]) -> dict[Place, list[Plac
     return chains
 
 
-def take_piece(capture: Capture, number: int) -> Piece:
+def take_piece(capture: Capture, number: int, file: int) -> Piece:
     """The part of a connection that a capture has, without the rest of its packets."""
     flow, packets = capture.flows[number], capture.packets
     columns = {name: getattr(packets, name)[flow.rows] for name in PACKET_COLUMNS}
     own = Flow(flow.first, flow.second, np.arange(len(flow.rows)), flow.opener)
-    return Piece(capture.data, Packets(**columns, addresses6=packets.addresses6), own)
+    return Piece(capture.data, Packets(**columns, addresses6=packets.addresses6), own, Origin(file))
 
 
 def join(parts: Iterable[Piece]) -> Piece:
@@ -107,7 +125,9 @@ def join(parts: Iterable[Piece]) -> Piece:
         target=np.where(from_first, first.second, first.first),
         addresses6=pieces[0].packets.addresses6,
     )
-    return Piece(_copied(pieces), packets, flow_of(packets, np.arange(len(kept))))
+    places = np.concatenate([piece.origin.addresses(piece.packets.at) for piece in pieces])
+    origin = Origin(pieces[0].origin.file, packets.at, places)
+    return Piece(_copied(pieces), packets, flow_of(packets, np.arange(len(kept))), origin)
 
 
 def _edge(packets: Packets, flow: Flow) -> Edge:

@@ -153,10 +153,10 @@ def _first_wins(
             pieces[-1][2] = end
         else:
             pieces.append([active[0], begin, end])
-    columns = np.array(pieces, np.int64).reshape(-1, 3)
+    owners, starts, stops = np.ascontiguousarray(np.array(pieces, np.int64).reshape(-1, 3).T)
     brought = np.zeros(len(place), np.bool_)
-    brought[columns[:, 0]] = True
-    return brought, (columns[:, 0], columns[:, 1], columns[:, 2])
+    brought[owners] = True
+    return brought, (owners, starts, stops)
 
 
 def _count_repetitions(
