@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import struct
 import time
@@ -12,6 +13,7 @@ import pytest
 from tests.broker.asking import batch, values
 from tests.broker.peer import Peer
 
+from kafkawire.log.memory import MemoryFile
 from kafkawire.messages import ApiVersionsRequest, FetchRequest, MetadataRequest, ProduceRequest
 from kafkawire.wire import encode_request
 
@@ -193,3 +195,41 @@ def test_frames_wait_for_memory_and_all_of_them_come_through(
         with peer:
             assert peer.receive((0, 9, 1)).responses[0].partition_responses[0].error_code == 0
     assert broker.call(lambda: broker.broker.server.held) == 0
+
+
+def pipelined(topic: str, *records: bytes) -> bytes:
+    """Produce requests that arrive together."""
+    numbered = enumerate(produce(topic, each) for each in records)
+    return b"".join(encode_request(each, version=9, correlation_id=number) for number, each in numbered)
+
+
+def test_records_of_requests_that_came_together_are_kept_and_answered_one_by_one(
+    kafka_broker: RunningBroker, kafka_topic: str
+) -> None:
+    with Peer(kafka_broker) as peer:
+        peer.socket.sendall(pipelined(kafka_topic, batch(b"a"), b"not a batch", batch(b"b"), batch(b"c")))
+        answers = [peer.receive((0, 9, number)) for number in range(4)]
+        found = peer.call(fetch(kafka_topic), 12).responses[0].partitions[0]
+    told = [each.responses[0].partition_responses[0] for each in answers]
+    assert [each.base_offset for each in told] == [0, -1, 1, 2]
+    assert [each.error_code for each in told] == [0, 87, 0, 0]
+    assert values(found.records) == [b"a", b"b", b"c"]
+
+
+def test_no_answer_leaves_for_records_that_came_together_and_could_not_be_written(
+    kafka_broker: RunningBroker, kafka_topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with Peer(kafka_broker) as peer, monkeypatch.context() as patch:
+        peer.call(produce(kafka_topic, batch(b"kept")), 9)
+        patch.setattr(MemoryFile, "write", full)
+        peer.socket.sendall(pipelined(kafka_topic, batch(b"a"), batch(b"b")))
+        assert peer.is_closed()
+    assert "records of several requests were lost" in caplog.text
+    with Peer(kafka_broker) as peer:
+        told = peer.call(produce(kafka_topic, batch(b"again")), 9).responses[0].partition_responses[0]
+        found = peer.call(fetch(kafka_topic), 12).responses[0].partitions[0]
+    assert (told.error_code, told.base_offset) == (0, 1)
+    assert values(found.records) == [b"kept", b"again"]

@@ -3,7 +3,8 @@
 Rules:
 - One request is under way at a time; the next is looked at when its answer is out. So answers leave in order, and a
   client that does not read is not served.
-- Answers of requests that came together leave together.
+- Answers of requests that came together leave together, once what they promise is written; if that fails none of them
+  leaves, and the connection is closed.
 - Reading stops when enough waits unserved, when the peer does not read, or when the broker's memory is taken.
 - What a connection does wrong closes that connection, with one line in the log that says why.
 """
@@ -18,6 +19,7 @@ from kafkawire.broker.dispatch import Call, RefusedRequestError
 from kafkawire.broker.inbox import Inbox
 from kafkawire.broker.outbox import Outbox
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.errors import KafkaStorageError
 
 if TYPE_CHECKING:
     from kafkawire.broker.dispatch import Dispatcher
@@ -109,16 +111,15 @@ class Connection(asyncio.BufferedProtocol):
         """Serve what can be served, and read on if there is room."""
         try:
             self._outbox.flush()
-            while not self.is_busy and not self._transport.is_closing():
-                frame = self._inbox.take()
-                if frame is None:
-                    break
-                self._serve(frame)
-                if self._outbox.is_large:
-                    self._outbox.flush()
-            self._outbox.flush()
+            try:
+                self._serve_waiting()
+            finally:
+                self._send()
+        except KafkaStorageError as error:
+            self._outbox.close()
+            self.refuse("storage", f"records of several requests were lost: {error}")
+            return
         except KafkaWireError as error:
-            self._outbox.flush()
             self.refuse("request", str(error))
             return
         except ConnectionError:
@@ -133,8 +134,23 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._make_room()
 
+    def _serve_waiting(self) -> None:
+        inbox, outbox, transport = self._inbox, self._outbox, self._transport
+        while self._task is None and not self._unsent and not outbox.is_busy and not transport.is_closing():
+            frame = inbox.take()
+            if frame is None:
+                return
+            self._serve(frame)
+            if outbox.is_large:
+                self._send()
+
+    def _send(self) -> None:
+        """Let answers go, once what they promise is written."""
+        self._dispatcher.settle()
+        self._outbox.flush()
+
     def _serve(self, frame: bytes | memoryview) -> None:
-        call = self._dispatcher.begin(frame, self.address, self._listener)
+        call = self._dispatcher.begin(frame, self.address, self._listener, more=self._inbox.has_more)
         if not isinstance(call, Call):
             self._outbox.put([call])
         elif call.is_waiting:

@@ -5,6 +5,8 @@ Rules:
   and the connection is closed without an answer. Only ApiVersions answers an unknown version.
 - Bytes after a well-formed body are ignored, as Kafka does.
 - An exception of a handler becomes the API's error response; one that is not Kafka's own is logged with its traceback.
+- What Produce writes may be held back, to be written with what the next requests write: `settle` comes before answers
+  leave, and before any other API is served.
 - What an interceptor returns takes the handler's place: tests use it to watch, to delay and to fail requests.
 """
 
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     Interceptor = Callable[[RequestContext, Any], Awaitable[None] | None]
 
 _log = logging.getLogger("kafkawire.broker")
+PRODUCE = 0
 _AT_ONCE = (Message, Streamed)
 _NAMED = SIZE.size + KEY_AND_VERSION.size
 
@@ -81,8 +84,13 @@ class Dispatcher:
         self._apis = served_apis()
         self._routes: dict[tuple[int, ...], Route] = {}
 
-    def begin(self, frame: bytes | memoryview, address: tuple[str, int], listener: str) -> Call | bytes:
-        """Read a request and let it be served; bytes are the answer to an ApiVersions of unknown version."""
+    def begin(
+        self, frame: bytes | memoryview, address: tuple[str, int], listener: str, *, more: bool = False
+    ) -> Call | bytes:
+        """Read a request and let it be served; bytes are the answer to an ApiVersions of unknown version.
+
+        With `more` of them at hand, what is written may be held back until `settle`.
+        """
         route = self._routes.get(KEY_AND_VERSION.unpack_from(frame, SIZE.size)) if len(frame) >= _NAMED else None
         if route is None:
             found = self._find_route(frame)
@@ -91,8 +99,10 @@ class Dispatcher:
             route = found
         header, request = route.read(frame)
         context = RequestContext(
-            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address
+            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address, more
         )
+        if route.api.key != PRODUCE:
+            self.node.settle_held()
         call = Call(route, request, context, len(frame))
         try:
             delayed = self.interceptor(context, request) if self.interceptor is not None else None
@@ -103,6 +113,10 @@ class Dispatcher:
         except Exception as error:
             call.answer = self._explain(call, error)
         return call
+
+    def settle(self) -> None:
+        """Have everything written that was held back; a KafkaStorageError if it could not be, and was undone."""
+        self.node.settle_held()
 
     async def wait(self, call: Call) -> None:
         """Wait for the answer of a call that has none yet."""

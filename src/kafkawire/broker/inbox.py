@@ -76,6 +76,11 @@ class Inbox:
             self._at = 0
 
     @property
+    def has_more(self) -> bool:
+        """Whether bytes of a further frame are here."""
+        return len(self._left) > self._at
+
+    @property
     def is_full(self) -> bool:
         """Whether nothing more should be received before frames are taken."""
         if self._large is not None:

@@ -57,7 +57,6 @@ class Maintenance:
         for (topic, index), log in self._logs():
             before = log.log_start_offset
             try:
-                log.expire_producers()
                 log.apply_retention()
             except KafkaWireError as error:
                 _log.error("retention of %s-%s failed: %s", topic, index, error)

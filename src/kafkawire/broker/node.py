@@ -97,6 +97,7 @@ class Node:
         self.groups = Groups(self)
         self.services: list[Service] = [self.groups]
         self._removed: set[UUID] = set()
+        self._holding: set[Partition] = set()
         self._replay()
         if not self.logs.was_clean:
             self._begin_epoch()
@@ -127,10 +128,16 @@ class Node:
         words = f"leader epoch {epoch}, this broker's is {self.leader_epoch}"
         raise FencedLeaderEpochError(words) if epoch < self.leader_epoch else UnknownLeaderEpochError(words)
 
-    def append(self, topic: str, index: int, batches: Bytes) -> AppendResult:
-        """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged."""
+    def append(self, topic: str, index: int, batches: Bytes, *, hold: bool = False) -> AppendResult:
+        """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged.
+
+        With `hold` the bytes wait for those of later appends, until `settle_held`.
+        """
         log = self.log(topic, index)
-        result = log.append(batches, leader_epoch=self.leader_epoch)
+        hold = hold or log in self._holding
+        result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
+        if hold:
+            self._holding.add(log)
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result
@@ -144,6 +151,20 @@ class Node:
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result
+
+    def settle_held(self) -> None:
+        """Write everything that appends held back; a KafkaStorageError if some of it was lost, and undone."""
+        if not self._holding:
+            return
+        holding, self._holding = self._holding, set()
+        failure: KafkaStorageError | None = None
+        for log in holding:
+            try:
+                log.settle()
+            except KafkaStorageError as error:
+                failure = error
+        if failure is not None:
+            raise failure
 
     def settled(self, topic: str, index: int, last_offset: int) -> Awaitable[None] | None:
         """What to await before records up to an offset are acknowledged; None where nothing needs to be waited for.

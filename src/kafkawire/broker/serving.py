@@ -10,6 +10,8 @@ Rules:
   top-level error code of the response. An API that has neither closes the connection, as Kafka does.
 - Codes: a `KafkaError` gives its own (`raise error_for(...)` or one of its classes), anything else is
   UNKNOWN_SERVER_ERROR. CloseConnectionError closes the connection: the only answer to a failed acks=0.
+- What a handler wrote may be held back until `Dispatcher.settle`, which comes before answers leave and before any
+  other API is served.
 - Stored records are not read to be answered: a Streamed response has holes of the right size where the bytes of files
   go, and `contents` in their order.
 """
@@ -53,6 +55,8 @@ class RequestContext:
     principal: str = ANONYMOUS
     listener: str = "PLAINTEXT"
     address: tuple[str, int] = ("", 0)
+    more: bool = False
+    """Whether the client's next request has come too, at least its beginning."""
 
 
 class ErrorAnswer(NamedTuple):

@@ -153,7 +153,6 @@ class LogDirectory:
     def _maintain(self, partition: Partition) -> None:
         if partition.flush_is_due(self.clock()):
             partition.flush()
-        partition.expire_producers()
         partition.apply_retention()
         if partition.config.compacts:
             partition.compact()

@@ -4,12 +4,14 @@ Rules:
 - log start <= last stable offset <= high watermark <= end. Readers see up to the high watermark: the end of the log,
   or, with flush.on.ack, the end of what is durable.
 - An append is whole or nothing: a refusal or a failing disk leaves log, indexes and producers as they were.
+- Appends may be held back, to be written together; `settle` comes before any is acknowledged, and whoever reads first.
 - The last segment grows, and a new one starts by size, time or full index; an empty one is never left behind.
 - Records are never decoded to serve a read by offset.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,14 +20,14 @@ from kafkawire.log.admission import Admitted, admit
 from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.compaction import compact
+from kafkawire.log.cutting import cut, forget_from
 from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
-from kafkawire.log.replay import replay_segments
 from kafkawire.log.retention import expired
 from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
-from kafkawire.messages.errors import OffsetOutOfRangeError, RecordBatchTooLargeError
+from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,24 +103,22 @@ class Partition:
         self.log_start_offset = loaded.log_start_offset
         self.cut_bytes = loaded.cut_bytes
         self.cleaned_offset = 0
-        self._topic_id = read_topic_id(files, directory)
-        self._durability = Durability(files, directory, clock, loaded.recovery_point, clean)
+        self._held_from: int | None = None
+        self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
+        self._lost: KafkaStorageError | None = None
+        self.topic_id = read_topic_id(files, directory)
+        self.durability = Durability(files, directory, clock, loaded.recovery_point, clean)
         if config.flush_on_ack and self.recovery_point < self.end_offset:
             self.flush()
 
     def __repr__(self) -> str:
         return f"Partition({self.directory.name}, {self.log_start_offset}..{self.end_offset})"
 
-    @property
-    def topic_id(self) -> UUID | None:
-        """The topic's id, if the log has been told."""
-        return self._topic_id
-
     def set_topic_id(self, topic_id: UUID) -> None:
         """Tell the log its topic's id, once."""
         with storage_errors(self.directory, "writing the topic id"):
             write_topic_id(self.files, self.directory, topic_id)
-        self._topic_id = topic_id
+        self.topic_id = topic_id
 
     @property
     def first_base_offset(self) -> int:
@@ -136,15 +136,17 @@ class Partition:
         unstable = self.producers.first_unstable_offset(watermark)
         return watermark if unstable is None else min(unstable, watermark)
 
-    def append(self, batches: Bytes, *, leader_epoch: int = 0) -> AppendResult:
+    def append(self, batches: Bytes, *, leader_epoch: int = 0, hold: bool = False) -> AppendResult:
         """Take whole batches from a client; the refusals are Kafka's own errors.
 
-        With flush.on.ack the answer must wait until `recovery_point` has passed `last_offset`.
+        The answer waits, with flush.on.ack for `recovery_point` to pass `last_offset`, with `hold` for `settle`.
         """
         now = self.clock()
-        return self.append_admitted(admit(batches, self.config, now), now, leader_epoch=leader_epoch)
+        return self.append_admitted(admit(batches, self.config, now), now, leader_epoch=leader_epoch, hold=hold)
 
-    def append_admitted(self, admitted: Sequence[Admitted], now: int, *, leader_epoch: int = 0) -> AppendResult:
+    def append_admitted(
+        self, admitted: Sequence[Admitted], now: int, *, leader_epoch: int = 0, hold: bool = False
+    ) -> AppendResult:
         """Take batches that were admitted at some time with this log's settings."""
         append_time = now if self.config.log_append_time else NO_TIMESTAMP
         known = self._check_producers(admitted)
@@ -152,10 +154,17 @@ class Partition:
             first_time = known.timestamp if self.config.log_append_time else NO_TIMESTAMP
             return AppendResult(known.first_offset, known.last_offset, first_time, self.log_start_offset, True)
         base = self.end_offset
-        self._write(admitted, leader_epoch, now)
-        if self.end_offset - self._durability.recovery_point >= self.config.flush_messages:
+        self._write(admitted, leader_epoch, now, hold=hold)
+        if self.end_offset - self.durability.recovery_point >= self.config.flush_messages:
             self.flush()
         return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
+
+    def settle(self) -> None:
+        """Have everything written that was held back; a KafkaStorageError if any of it was lost, and undone."""
+        self._write_held()
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            raise lost
 
     def append_marker(
         self, producer_id: int, epoch: int, coordinator_epoch: int, *, commit: bool, leader_epoch: int = 0
@@ -181,6 +190,7 @@ class Partition:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: offset {offset}, expected {self.log_start_offset} to {self.end_offset}"
             )
+        self._write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
         place = self.segments.locate(offset) if offset < limit else None
         if place is None or place.batch.base_offset >= limit:
@@ -236,29 +246,11 @@ class Partition:
         if offset < self.end_offset:
             self.flush()
             with storage_errors(self.directory, "truncation"):
-                self._truncate(offset)
-
-    def _truncate(self, offset: int) -> None:
-        place = self.segments.locate(offset)
-        later = [segment for segment in self.segments if segment.base_offset > offset]
-        self.segments.drop(later if len(later) < len(self.segments) else later[1:])
-        active = self.segments.active
-        if place is not None and place.segment is active:
-            active.truncate(place.batch.position, place.batch.base_offset)
-        active.file.sync()
-        self.files.sync_directory(self.directory)
-        last = active.last_batch()
-        self.end_offset = last.next_offset if last else active.base_offset
-        self._durability.recovery_point = min(self.recovery_point, self.end_offset)
-        self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
-        self.log_start_offset = min(self.log_start_offset, self.end_offset)
-        self.epochs.truncate_end(self.end_offset)
-        self.snapshots.remove([known for known in self.snapshots.offsets if known > self.end_offset])
-        found, self.producers = self.snapshots.load(self.end_offset)
-        replay_segments(list(self.segments), self.producers, found, self.end_offset)
+                cut(self, offset)
 
     def roll(self) -> None:
         """Start a new segment at the log's end, unless the last one is empty."""
+        self._write_held()
         last = self.segments.active
         if not last.size:
             return
@@ -268,31 +260,32 @@ class Partition:
             self.snapshots.save(self.end_offset, self.producers)
             fresh.create()
         self.segments.add(fresh)
-        self._durability.names_are_durable = False
+        self.durability.names_are_durable = False
 
     @property
     def recovery_point(self) -> int:
         """The offset up to which everything is durable."""
-        return self._durability.recovery_point
+        return self.durability.recovery_point
 
     @property
     def checkpoint_offset(self) -> int:
         """The offset from which a restart must check the log."""
-        return self._durability.checkpoint_offset(self.segments)
+        return self.durability.checkpoint_offset(self.segments)
 
     def flush_is_due(self, now: int) -> bool:
         """Whether flush.ms, or a finished segment, asks for a flush."""
         if self.checkpoint_offset < self.segments.active.base_offset:
             return True
-        return self.recovery_point < self.end_offset and now - self._durability.flushed_ms >= self.config.flush_ms
+        return self.recovery_point < self.end_offset and now - self.durability.flushed_ms >= self.config.flush_ms
 
     def begin_flush(self) -> Flush:
         """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
-        return self._durability.begin(self.segments, self.end_offset)
+        self._write_held()
+        return self.durability.begin(self.segments, self.end_offset)
 
     def finish_flush(self, flush: Flush) -> None:
         """Take note of how a flush ended."""
-        self._durability.finish(flush, self.segments, self.end_offset)
+        self.durability.finish(flush, self.segments, self.end_offset)
 
     def flush(self) -> None:
         """Make everything appended so far durable."""
@@ -305,7 +298,8 @@ class Partition:
             self.finish_flush(flush)
 
     def apply_retention(self) -> list[int]:
-        """Remove what retention.ms, retention.bytes and the log start let go; the base offsets of what went."""
+        """Forget silent producers, remove what retention and the log start let go; the base offsets of what went."""
+        self.producers.expire(self.clock(), self.config.producer_id_expiration_ms)
         gone = expired(list(self.segments), self.config, self.clock(), self.log_start_offset)
         gone = [segment for segment in gone if self.segments.end_of(segment, self.end_offset) <= self.high_watermark]
         if self.segments.active in gone:
@@ -316,10 +310,6 @@ class Partition:
     def compact(self, *, force: bool = False) -> bool:
         """Keep the last record of each key in finished segments, if enough of them is dirty; whether it was done."""
         return compact(self, force=force)
-
-    def expire_producers(self) -> list[int]:
-        """Forget the producers that were silent for too long."""
-        return self.producers.expire(self.clock(), self.config.producer_id_expiration_ms)
 
     def close(self) -> None:
         """Leave everything on the disk as a clean start expects it."""
@@ -343,7 +333,7 @@ class Partition:
             checked.append(batch.producer)
         return None
 
-    def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int) -> None:
+    def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int, *, hold: bool = False) -> None:
         offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
         parts: list[Bytes] = []
         written, producing = [], []
@@ -358,15 +348,38 @@ class Partition:
             latest = max(latest, timestamp)
             offset = last + 1
         active = self._make_room(total, latest, offset - 1, now)
+        if not hold:
+            self._write_held()
+        if self._lost is not None:
+            raise self._lost
         try:
             if leader_epoch != self.epochs.latest:
                 self.epochs.assign(leader_epoch, self.end_offset)
-            active.append(parts, written)
+            if hold and self._may_hold:
+                active.hold(parts, written)
+                if self._held_from is None:
+                    self._held_from = self.end_offset
+            else:
+                active.append(parts, written)
+                self._may_hold = True
         except OSError as error:
             raise storage_error(active.path, "append", error) from error
         self.end_offset = offset
         for produced in producing:
             self.producers.append(produced)
+
+    def _write_held(self) -> None:
+        """Write what was held back; what cannot be written is undone, and `settle` tells of it."""
+        if self._held_from is None:
+            return
+        active, first, self._held_from = self.segments.active, self._held_from, None
+        try:
+            active.write_held(first)
+        except OSError as error:
+            self._lost = storage_error(active.path, "append", error)
+            self._may_hold = False
+            with suppress(OSError):
+                forget_from(self, first)
 
     def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> Segment:
         """The segment that takes these bytes, a new one where the last has no room."""

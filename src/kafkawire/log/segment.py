@@ -88,6 +88,8 @@ class Segment:
         self.aborted = AbortedIndex(files, aborted, exists=found is not None and aborted.name in found)
         self._first_timestamp = -1
         self._torn = False
+        self._held: list[Bytes] = []
+        self._held_size = 0
 
     def __repr__(self) -> str:
         return f"Segment({self.path.name}, {self.size} bytes)"
@@ -132,6 +134,26 @@ class Segment:
             raise
         self.size = self._lookup.note(self.size, batches)
 
+    def hold(self, parts: Sequence[Bytes], batches: Iterable[Written]) -> None:
+        """Take batches in and index them; `write_held` writes them, together with others that were held."""
+        self._held += parts
+        before = self.size
+        self.size = self._lookup.note(before, batches)
+        self._held_size += self.size - before
+
+    def write_held(self, first_offset: int) -> None:
+        """Write what was held, from an offset on; after a failure nothing of it is in the segment."""
+        start, parts = self.size - self._held_size, self._held
+        self._held, self._held_size = [], 0
+        try:
+            self.mend()
+            self.file.write(start, parts)
+        except OSError:
+            self.size, self._torn = start, True
+            with suppress(OSError):
+                self._lookup.truncate(start, first_offset)
+            raise
+
     def note(self, batches: Iterable[Written]) -> None:
         """Take batches that stand at the end of the file into the segment and its indexes."""
         self.size = self._lookup.note(self.size, batches)
@@ -139,7 +161,7 @@ class Segment:
     def mend(self) -> None:
         """Cut off what a failed write left."""
         if self._torn:
-            self.file.truncate(self.size)
+            self.file.truncate(self.size - self._held_size)
             self._torn = False
 
     def batches(self, position: int = 0) -> Iterator[BatchHeader]:

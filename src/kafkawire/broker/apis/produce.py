@@ -10,6 +10,7 @@ Rules:
 - A transactional batch needs a transactional id in the request, and an open transaction; without a transaction
   coordinator there is none: INVALID_TXN_STATE, from v11 on TRANSACTION_ABORTABLE.
 - With flush.on.ack the answer waits for the disk, up to the request's timeout; the records stay written either way.
+- Records of requests that came together are written together, before the first of their answers leaves.
 - Records that must be packed anew, or unpacked from much, wait for a thread, under the same timeout.
 """
 
@@ -87,7 +88,7 @@ def handle(
             try:
                 topic = _topic(node, topic_data, context)
                 _check(data.records, request, context)
-                settled = _append(node, topic, data.records or b"", request.acks, one)
+                settled = _append(node, topic, data.records or b"", request.acks, one, hold=context.more)
             except KafkaError as refusal:
                 _fail(one, refusal)
             else:
@@ -149,14 +150,16 @@ def _check(records: bytes | bytearray | memoryview | None, request: ProduceReque
         raise refused(f"{request.transactional_id!r} has no open transaction")
 
 
-def _append(node: Node, topic: Topic, records: Bytes, acks: int, one: AnsweredPartition) -> Awaitable[None] | None:
+def _append(
+    node: Node, topic: Topic, records: Bytes, acks: int, one: AnsweredPartition, *, hold: bool
+) -> Awaitable[None] | None:
     """Append and say so in the answer; what to await before it may leave, None where nothing needs to be waited for."""
     if acks == -1 and topic.min_insync_replicas > 1:
         node.log(topic.name, one.index)  # a partition that is not there is told first
         raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
     if is_slow(records, node.log(topic.name, one.index).config):
         return _append_slowly(node, topic.name, records, acks, one)
-    result = node.append(topic.name, one.index, records)
+    result = node.append(topic.name, one.index, records, hold=hold)
     one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
     return node.settled(topic.name, one.index, last_offset) if acks else None
 
