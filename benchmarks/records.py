@@ -13,9 +13,12 @@ import os
 import subprocess
 import sys
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import cramjam
 import lz4.frame
+import pyarrow as pa
 import zstandard
 
 from benchmarks.report import Row, best_times, ratios
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 SIZE = 1024 * 1024
 START = 1_700_000_000_000
+PROCESSES = 4
 
 
 def buffer_of(records: int, value: bytes, compression: str = "none", size: int = SIZE) -> bytes:
@@ -171,38 +175,99 @@ def writing(builder_class: Callable[..., Any]) -> Iterator[Row]:
     )
 
 
+def texts(count: int) -> list[bytes]:
+    return [json.dumps({"id": step, "user": f"user-{step % 97}"}).encode() for step in range(count)]
+
+
 def codecs() -> Iterator[Row]:
-    """Unpacking 16 KiB against the libraries, with a bound as ours has, and without, where ours pays for its own."""
-    text = b"".join(json.dumps({"id": step, "user": f"user-{step % 97}"}).encode() for step in range(600))[: 16 * 1024]
-    lz4_packed, zstd_packed = bytes(compress("lz4", text)), bytes(compress("zstd", text))
-    kept = zstandard.ZstdDecompressor()
-    yield from ratios(
-        "lz4 of 16 KiB",
-        lambda: decompress(Codec.LZ4, lz4_packed),
-        {
-            "lz4, bounded": lambda: lz4.frame.LZ4FrameDecompressor().decompress(lz4_packed, max_length=128 * 1024),
-            "lz4, unbounded": lambda: lz4.frame.decompress(lz4_packed),
-        },
-        {"lz4, unbounded": 1.0},
+    """Unpacking 16 KiB, within a bound, against every library that reads the frame, unbounded and at its best.
+
+    A library that needs the size is told it. Where a context happens to lie in memory makes a tenth of the time, so
+    the best of several processes counts. The first library is measured twice: how much its times differ is the noise,
+    for which the floor leaves room.
+    """
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(PROCESSES):
+        for work, times in measured_apart("codecs"):
+            known = best.setdefault(work, times)
+            best[work] = {name: min(spent, known[name]) for name, spent in times.items()}
+    for work, times in best.items():
+        ours = times.pop("ours")
+        first, second, *_ = times.values()
+        told = ", ".join(f"{name} {1e6 * spent:.2f}" for name, spent in times.items())
+        note = f"{1e6 * ours:.2f} us; {told}; noise {abs(first / second - 1):.1%}"
+        yield Row(work, "x best library", min(times.values()) / ours, 0.98, note=note)
+
+
+def measure_codecs() -> Iterator[tuple[str, dict[str, float]]]:
+    text = b"".join(texts(600))[: 16 * 1024]
+    size = len(text)
+    kept, again = zstandard.ZstdDecompressor(), zstandard.ZstdDecompressor()
+    arrow_lz4, arrow_zstd = pa.Codec("lz4"), pa.Codec("zstd")
+    lz4_libraries: dict[str, Callable[[bytes], object]] = {
+        "lz4": lz4.frame.decompress,
+        "lz4 again": lz4.frame.decompress,
+        "cramjam": cramjam.lz4.decompress,
+        "pyarrow": lambda data: arrow_lz4.decompress(data, size, asbytes=True),
+    }
+    zstd_libraries: dict[str, Callable[[bytes], object]] = {
+        "zstandard": kept.decompress,
+        "zstandard again": again.decompress,
+        "cramjam": cramjam.zstd.decompress,
+        "pyarrow": lambda data: arrow_zstd.decompress(data, size, asbytes=True),
+    }
+    sizeless: dict[str, Callable[[bytes], object]] = {
+        **zstd_libraries,
+        "zstandard": lambda data: kept.decompress(data, size),
+        "zstandard again": lambda data: again.decompress(data, size),
+    }
+    linked = lz4.frame.compress(text, store_size=False)
+    streamed = zstandard.ZstdCompressor(level=3, write_content_size=False).compress(text)
+    for work, codec, packed, libraries in (
+        ("lz4 of 16 KiB, as Kafka's client and we write it", Codec.LZ4, bytes(compress("lz4", text)), lz4_libraries),
+        ("lz4 of 16 KiB, as librdkafka writes it", Codec.LZ4, linked, lz4_libraries),
+        ("zstd of 16 KiB, as we write it", Codec.ZSTD, bytes(compress("zstd", text)), zstd_libraries),
+        ("zstd of 16 KiB, as Kafka's client writes it", Codec.ZSTD, streamed, sizeless),
+    ):
+        contenders = {name: partial(library, packed) for name, library in libraries.items()}
+        ours = partial(decompress, codec, packed)
+        yield work, best_times({"ours": ours, **contenders}, seconds=0.2, rounds=8)
+
+
+def packed_reading(memory: Callable[[bytes], Any]) -> Iterator[Row]:
+    """The whole way from batches of 16 KiB to rows, unpacking included."""
+    values = texts(400)
+    for codec in ("lz4", "zstd"):
+        builder = BatchBuilder(compression=codec)
+        for value in values:
+            builder.append(None, value, START)
+        data = builder.build() * 64
+        if to_arrow(data).num_rows != read_by_peer(memory, data):
+            raise ValueError("readers disagree")
+        for name, read in (("to_arrow", to_arrow), ("records()", read_objects)):
+            yield from ratios(
+                f"{name}, 16 KiB batches in {codec}",
+                partial(read, data),
+                {"aiokafka": partial(read_by_peer, memory, data)},
+                {},
+            )
+
+
+def measured_apart(subject: str, **environment: str) -> list[Any]:
+    """What a function of this module yields in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.records", subject],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    yield from ratios(
-        "zstd of 16 KiB",
-        lambda: decompress(Codec.ZSTD, zstd_packed),
-        {
-            "zstandard": lambda: zstandard.ZstdDecompressor().decompress(zstd_packed),
-            "zstd, kept": lambda: kept.decompress(zstd_packed),
-        },
-        {"zstd, kept": 1.0},
-    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def python_form() -> Iterator[Row]:
     """The Python form, in a process that has chosen it."""
-    environment = {**os.environ, "KAFKAWIRE_IMPL": "python"}
-    command = [sys.executable, "-m", "benchmarks.records"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
-        work, ours, peer = json.loads(line)
+    for work, ours, peer in measured_apart("python_form", KAFKAWIRE_IMPL="python"):
         note = f"{ours * 1e6:,.0f} us against {peer * 1e6:,.0f} us"
         yield Row(f"Python form: {work}", "x kafka-python", peer / ours, 1.0, note=note)
 
@@ -214,14 +279,16 @@ def measure_python_form() -> Iterator[tuple[str, float, float]]:
         from kafka.record.memory_records import MemoryRecords
     value = b"v" * 100
     data = buffer_of(1000, value, size=100_000)
+    tens = buffer_of(10, value, size=100_000)
     single = buffer_of(1, value, size=100_000)
     for work, ours, peer in (
         ("records(), 1000 a batch", lambda: read_objects(data), lambda: read_by_peer(MemoryRecords, data)),
+        ("records(), 10 a batch", lambda: read_objects(tens), lambda: read_by_peer(MemoryRecords, tens)),
         ("records(), 1 a batch", lambda: read_objects(single), lambda: read_by_peer(MemoryRecords, single)),
         ("to_arrow, 1000 a batch", lambda: to_arrow(data), lambda: read_by_peer(MemoryRecords, data)),
         ("BatchBuilder", lambda: build(1000, value), lambda: build_by_peer(DefaultRecordBatchBuilder, 1000, value)),
     ):
-        best = best_times({"ours": ours, "peer": peer}, rounds=3)
+        best = best_times({"ours": ours, "peer": peer})
         yield work, best["ours"], best["peer"]
 
 
@@ -230,9 +297,11 @@ def rows() -> Iterator[Row]:
     yield from reading(memory)
     yield from writing(builder_class)
     yield from codecs()
+    yield from packed_reading(memory)
     yield from python_form()
 
 
 if __name__ == "__main__":
-    for measured in measure_python_form():
+    subjects: dict[str, Callable[[], Iterator[Any]]] = {"codecs": measure_codecs, "python_form": measure_python_form}
+    for measured in subjects[sys.argv[1]]():
         print(json.dumps(measured))
