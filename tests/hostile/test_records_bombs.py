@@ -6,10 +6,12 @@ import struct
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import cramjam
+import lz4.frame
 import pytest
 import zstandard
 from tests.records.samples import sample
@@ -77,6 +79,38 @@ def test_stated_sizes_are_not_believed() -> None:
     for codec, data in ((Codec.ZSTD, bytes(lying_zstd)), (Codec.SNAPPY, lying_snappy)):
         with pytest.raises(CorruptRecordError):
             decompress(codec, data)
+
+
+def zstd_frame(header: bytes, blocks: int) -> bytes:
+    """A frame of runs of 128 KiB, four bytes each."""
+    runs = [(128 * 1024 << 3 | 1 << 1 | (step == blocks - 1)).to_bytes(3, "little") + b"x" for step in range(blocks)]
+    return b"\x28\xb5\x2f\xfd" + header + b"".join(runs)
+
+
+BOMBS = {
+    "lz4 with a checksum": (Codec.LZ4, lz4.frame.compress(bytes(SIZE), content_checksum=True)),
+    "lz4 in large blocks": (Codec.LZ4, lz4.frame.compress(bytes(SIZE), block_size=7, store_size=False)),
+    "zstd without its size": (Codec.ZSTD, zstd_frame(b"\x00\x58", 512)),
+    "zstd that states less": (Codec.ZSTD, zstd_frame(b"\x80\x58" + (1000).to_bytes(4, "little"), 512)),
+    "zstd in many frames": (Codec.ZSTD, zstandard.compress(bytes(LIMIT // 2), 3) * 128),
+    "gzip in many members": (Codec.GZIP, bytes(compress("gzip", bytes(LIMIT // 2))) * 128),
+}
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_of_other_writers_are_refused_within_the_bound(name: str) -> None:
+    codec, packed = BOMBS[name]
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorruptRecordError) as caught:
+            decompress(codec, packed, limit=LIMIT, position=9)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert caught.value.position == 9
+    assert isinstance(caught.value, DecompressedSizeError) or name == "zstd that states less"
+    assert peak < 8 * LIMIT
 
 
 def test_wrapper_of_a_bomb_is_refused() -> None:
