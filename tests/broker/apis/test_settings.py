@@ -84,6 +84,23 @@ def test_other_resources_have_no_settings(node: Node, kind: int) -> None:
     assert change(node, kind, "x", ("a", SET, "b")) == ErrorCode.INVALID_REQUEST
 
 
+def test_a_group_has_no_settings(node: Node) -> None:
+    described = describe(node, 32, "readers")
+    assert (described.error_code, described.configs) == (ErrorCode.NONE, [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ],
+)
+def test_the_throttles_that_a_reassignment_clears_can_be_cleared(node: Node, name: str) -> None:
+    assert change(node, BROKER, "1", (name, DELETE, None)) == ErrorCode.NONE
+
+
 def test_changes_of_a_topic_take_effect_and_last(node: Node, open_node: Callable[..., Node]) -> None:
     assert change(node, TOPIC, "orders", ("retention.ms", SET, "5"), ("segment.bytes", SET, "2000")) == 0
     assert node.log("orders", 1).config.segment_bytes == 2000

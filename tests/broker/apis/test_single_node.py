@@ -14,6 +14,7 @@ from kafkawire.messages import (
     DescribeLogDirsRequest,
     DescribeProducersRequest,
     DescribeQuorumRequest,
+    DescribeUserScramCredentialsRequest,
     ElectLeadersRequest,
     InitProducerIdRequest,
     ListTransactionsRequest,
@@ -131,3 +132,10 @@ def test_the_quorum_is_this_node(node: Node) -> None:
     topic = DescribeQuorumRequest.TopicData(topic_name="__cluster_metadata", partitions=[partition])
     (found,) = ask(node, DescribeQuorumRequest(topics=[topic])).topics[0].partitions
     assert (found.leader_id, [each.replica_id for each in found.current_voters]) == (1, [1])
+
+
+def test_no_user_has_credentials(node: Node) -> None:
+    assert ask(node, DescribeUserScramCredentialsRequest(users=None)).results == []
+    named = DescribeUserScramCredentialsRequest.UserName(name="alice")
+    (result,) = ask(node, DescribeUserScramCredentialsRequest(users=[named])).results
+    assert (result.user, result.error_code) == ("alice", ErrorCode.RESOURCE_NOT_FOUND)

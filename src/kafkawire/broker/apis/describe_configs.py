@@ -4,12 +4,13 @@ Rules:
 - No keys (null or none) means all of them; a key that does not exist is left out.
 - The broker's own number tells what is in force; the empty name tells what was set for all brokers.
 - Synonyms (v1+) are all values a setting has, the one in force first; types and words come from v3 on.
+- A group has no settings of its own here, so it has none to tell; tools ask for those of every group.
 - Secrets are told as null.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.altering import check_broker, find_topic
 from kafkawire.broker.configs import Setting, Source, keys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     Resource = DescribeConfigsRequest.DescribeConfigsResource
     Described = DescribeConfigsResponse.DescribeConfigsResourceResult
+
+GROUP_RESOURCE: Final = 32
 
 
 def refuse(request: DescribeConfigsRequest, refusal: ErrorAnswer, context: RequestContext) -> DescribeConfigsResponse:
@@ -63,8 +66,10 @@ def _settings(node: Node, resource: Resource) -> Iterator[tuple[ConfigKey, str |
                 settings = [each for each in settings if each.source == Source.ALL_BROKERS]
             if settings:
                 yield key, settings[0].value, settings
-    else:
-        raise InvalidRequestError(f"resource type {resource.resource_type}, expected 2 (topic) or 4 (broker)")
+    elif resource.resource_type != GROUP_RESOURCE:
+        raise InvalidRequestError(
+            f"resource type {resource.resource_type}, expected 2 (topic), 4 (broker) or 32 (group)"
+        )
 
 
 def _describe(
