@@ -1,12 +1,23 @@
-"""Clients against our broker, in a process of its own: records a second, ours and peers', interleaved in one run."""
+"""Clients against our broker, a process of its own with its log on disk: ours and peers', interleaved in one run.
+
+Rules:
+- All read one topic: uncompressed values of 100 bytes in batches of 16 KiB, the same number of records, from connecting
+  to the last record. All write the same values and are timed from the first send to the last acknowledgement.
+- Peers have the settings with which they read fastest here; our own are the defaults.
+- The median of the rounds counts, of each contender.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from time import perf_counter
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.report import Row
@@ -18,9 +29,11 @@ from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import CreateTopicsRequest, CreateTopicsResponse, ProduceRequest, ProduceResponse
 from kafkawire.records import BatchBuilder
 
-READ, LOOPED, WRITTEN = 500_000, 100_000, 100_000
+READ, LOOPED, WRITTEN, SENT_ALONE = 500_000, 100_000, 100_000, 300
 VALUE = bytes(range(100))
-ROUNDS = 3
+ROUNDS = 5
+AIOKAFKA_READS = {"max_partition_fetch_bytes": 256 * 1024}
+CONFLUENT_READS = {"queued.min.messages": 1_000_000}
 Contender = Callable[[str], float]
 
 
@@ -28,9 +41,10 @@ def _serve(ready: Any, done: Any) -> None:
     from kafkawire.broker.broker import Broker
 
     async def main() -> None:
-        async with Broker() as broker:
-            ready.put(broker.bootstrap)
-            await asyncio.get_running_loop().run_in_executor(None, done.get)
+        with tempfile.TemporaryDirectory() as directory:
+            async with Broker(directory) as broker:
+                ready.put(broker.bootstrap)
+                await asyncio.get_running_loop().run_in_executor(None, done.get)
 
     asyncio.run(main())
 
@@ -70,9 +84,8 @@ def _fill(bootstrap: str) -> None:
 
 
 def bulk(bootstrap: str) -> float:
+    start = perf_counter()
     with BulkReader(bootstrap) as reader:
-        reader.partitions("read")
-        start = perf_counter()
         rows = sum(batch.num_rows for batch in reader.read("read", 0, 0, READ))
         assert rows == READ
         return perf_counter() - start
@@ -80,8 +93,8 @@ def bulk(bootstrap: str) -> float:
 
 def consumer(bootstrap: str) -> float:
     async def main() -> float:
+        start = perf_counter()
         async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as client:
-            start = perf_counter()
             client.assign([TopicPartition("read", 0)])
             count = 0
             while count < READ:
@@ -93,8 +106,8 @@ def consumer(bootstrap: str) -> float:
 
 def consumer_loop(bootstrap: str) -> float:
     async def main() -> float:
+        start = perf_counter()
         async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as client:
-            start = perf_counter()
             client.assign([TopicPartition("read", 0)])
             count = 0
             async for _ in client:
@@ -111,9 +124,9 @@ def aiokafka_loop(bootstrap: str) -> float:
     from aiokafka import TopicPartition as Theirs
 
     async def main() -> float:
-        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
-        await client.start()
         start = perf_counter()
+        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", **AIOKAFKA_READS)
+        await client.start()
         client.assign([Theirs("read", 0)])
         count = 0
         async for _ in client:
@@ -132,9 +145,9 @@ def aiokafka_consumer(bootstrap: str) -> float:
     from aiokafka import TopicPartition as Theirs
 
     async def main() -> float:
-        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
-        await client.start()
         start = perf_counter()
+        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", **AIOKAFKA_READS)
+        await client.start()
         client.assign([Theirs("read", 0)])
         count = 0
         while count < READ:
@@ -150,8 +163,8 @@ def confluent_consumer(bootstrap: str) -> float:
     from confluent_kafka import Consumer as Theirs
     from confluent_kafka import TopicPartition as Place
 
-    client = Theirs({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
     start = perf_counter()
+    client = Theirs({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False, **CONFLUENT_READS})
     client.assign([Place("read", 0, 0)])
     count = 0
     while count < READ:
@@ -216,35 +229,92 @@ def kafka_python_producer(bootstrap: str) -> float:
     return float(taken)
 
 
+def sends_alone(bootstrap: str) -> float:
+    """Seconds a record, each acknowledged before the next is sent."""
+    with BlockingProducer(bootstrap_servers=bootstrap, acks=1) as client:
+        client.partitions_for("written")
+        start = perf_counter()
+        for _ in range(SENT_ALONE):
+            client.send("written", VALUE).result(10)
+        return perf_counter() - start
+
+
+def kafka_python_sends_alone(bootstrap: str) -> float:
+    from kafka import KafkaProducer
+
+    client = KafkaProducer(bootstrap_servers=bootstrap, acks=1, enable_idempotence=False)
+    client.partitions_for("written")
+    start = perf_counter()
+    for _ in range(SENT_ALONE):
+        client.send("written", VALUE).get(10)
+    taken = perf_counter() - start
+    client.close()
+    return float(taken)
+
+
+def memory_of(contender: Contender) -> Contender:
+    """Megabytes that a process of its own came to need."""
+
+    def measured(bootstrap: str) -> float:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.apply(_growth, (contender, bootstrap))
+
+    return measured
+
+
+def _growth(contender: Contender, bootstrap: str) -> float:
+    import kafka  # noqa: F401  # what is imported is no part of it
+
+    before = _memory("VmRSS")
+    contender(bootstrap)
+    return _memory("VmHWM") - before
+
+
+def _memory(name: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+
+def cpu_of(contender: Contender) -> Contender:
+    """CPU seconds, of all threads."""
+
+    def measured(bootstrap: str) -> float:
+        start = process_time()
+        contender(bootstrap)
+        return process_time() - start
+
+    return measured
+
+
 def rows() -> Iterator[Row]:
     with running_broker() as bootstrap:
-        peers: Mapping[str, Contender]
-        for work, ours, peers, floors, count in (
+        read, wrote = ", 100-byte values", ", 100-byte values, acks=1, lz4"
+        kafka_python: dict[str, Contender] = {"kafka-python": kafka_python_producer}
+        works: list[tuple[str, Contender, dict[str, Contender], tuple[float, ...], int]] = [
             (
-                "bulk fetch to Arrow, 100-byte values",
+                "bulk fetch to Arrow" + read,
                 bulk,
                 {"confluent-kafka": confluent_consumer, "aiokafka": aiokafka_consumer},
-                {"confluent-kafka": 5.0, "aiokafka": 12.0},
+                (5.0, 12.0),
                 READ,
             ),
-            ("Consumer records, 100-byte values", consumer, {"aiokafka": aiokafka_consumer}, {"aiokafka": 2.0}, READ),
-            ("async for, 100-byte values", consumer_loop, {"aiokafka": aiokafka_loop}, {"aiokafka": 2.0}, LOOPED),
-            (
-                "Producer, 100-byte values, acks=1, lz4",
-                producer,
-                {"aiokafka": aiokafka_producer, "kafka-python": kafka_python_producer},
-                {"aiokafka": 2.0, "kafka-python": 1.0},
-                WRITTEN,
-            ),
-            (
-                "blocking Producer, 100-byte values, acks=1, lz4",
-                blocking_producer,
-                {"kafka-python": kafka_python_producer},
-                {"kafka-python": 1.0},
-                WRITTEN,
-            ),
-        ):
-            yield from _compare(bootstrap, work, ours, peers, floors, count)
+            ("Consumer records" + read, consumer, {"aiokafka": aiokafka_consumer}, (2.0,), READ),
+            ("async for" + read, consumer_loop, {"aiokafka": aiokafka_loop}, (2.0,), LOOPED),
+            ("Producer" + wrote, producer, {"aiokafka": aiokafka_producer, **kafka_python}, (2.0, 1.0), WRITTEN),
+            ("blocking Producer" + wrote, blocking_producer, kafka_python, (1.0,), WRITTEN),
+            ("Producer, one at a time", sends_alone, {"kafka-python": kafka_python_sends_alone}, (1.0,), SENT_ALONE),
+        ]
+        for work, ours, peers, floors, count in works:
+            yield from _compare(bootstrap, work, ours, peers, floors, partial(_rate, count))
+        for work, measure, unit in (("CPU", cpu_of, "s"), ("memory", memory_of, "MB")):
+            for name, ours in (("Producer", producer), ("blocking Producer", blocking_producer)):
+                peers = {"kafka-python": measure(kafka_python_producer)}
+                words = f"{{:,.2f}} {unit}".format
+                yield from _compare(bootstrap, f"{work} of {name}{wrote}", measure(ours), peers, (1.0,), words)
+
+
+def _rate(count: int, seconds: float) -> str:
+    return f"{count / seconds / 1e3:,.1f} k records/s"
 
 
 def _compare(
@@ -252,19 +322,20 @@ def _compare(
     work: str,
     ours: Contender,
     peers: Mapping[str, Contender],
-    floors: dict[str, float],
-    count: int,
+    floors: Sequence[float],
+    words: Callable[[float], str],
 ) -> Iterator[Row]:
-    best: dict[str, float] = {}
+    taken: dict[str, list[float]] = {}
     for _ in range(ROUNDS):
         for name, contender in (("ours", ours), *peers.items()):
             try:
-                best[name] = min(best.get(name, float("inf")), contender(bootstrap))
+                taken.setdefault(name, []).append(contender(bootstrap))
             except ImportError:
-                best[name] = float("nan")
-    for name in peers:
-        if best[name] != best[name]:
+                taken[name] = []
+    middle = {name: statistics.median(times) if times else float("nan") for name, times in taken.items()}
+    for name, floor in zip(peers, floors, strict=True):
+        if middle[name] != middle[name]:
             yield Row(work, f"{name} is not installed", float("nan"))
             continue
-        note = f"{count / best['ours'] / 1e3:,.0f} k records/s against {count / best[name] / 1e3:,.0f} k"
-        yield Row(work, f"x {name}", best[name] / best["ours"], floors[name], note=note)
+        note = f"{words(middle['ours'])} against {words(middle[name])}"
+        yield Row(work, f"x {name}", middle[name] / middle["ours"], floor, note=note)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from kafkawire.client.decoding import Chunk, chunk_to_arrow, decode_chunk
+from kafkawire.client.arrow import MOST_DECODED, MOST_STORED, ArrowDecoder
+from kafkawire.client.decoding import Chunk, decode_chunk
+from kafkawire.client.errors import CorruptFetchError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ConsumerOptions
 from kafkawire.client.positions import Position
@@ -39,7 +41,16 @@ def chunk(data: bytes, position: int = 0, end: int = 100, aborted: list[tuple[in
 
 
 def values(part: Chunk) -> list[Any]:
-    return [record.value for record in decode_chunk(part, PLACE, ConsumerOptions())]
+    found: list[Any] = []
+    rest: Chunk | None = part
+    while rest is not None:
+        records, rest = decode_chunk(rest, PLACE, ConsumerOptions())
+        found += [record.value for record in records]
+    return found
+
+
+def rows(part: Chunk, *columns: str) -> list[dict[str, Any]]:
+    return [row for table in ArrowDecoder(columns, verify=True).parts(part, PLACE) for row in table.to_pylist()]
 
 
 def test_records_before_the_position_are_left_out() -> None:
@@ -61,8 +72,7 @@ ABORTED_LOG = (
 def test_aborted_records_are_left_out_up_to_their_marker_and_markers_always() -> None:
     part = chunk(ABORTED_LOG, aborted=[(7, 0)])
     assert values(part) == [b"committed", b"plain", b"later"]
-    columns = chunk_to_arrow(part, PLACE, ["value"], verify=True)
-    assert columns.column("value").to_pylist() == [b"committed", b"plain", b"later"]
+    assert [row["value"] for row in rows(part, "value")] == [b"committed", b"plain", b"later"]
 
 
 def test_without_a_list_of_aborted_transactions_everything_but_markers_is_handed_out() -> None:
@@ -97,12 +107,100 @@ def test_a_corrupt_batch_is_an_error_until_the_application_seeks_past_it() -> No
     state.move(0)
     state.add(chunk(bytes(data)))
     for _ in range(2):
-        with pytest.raises(CorruptRecordError):
+        with pytest.raises(CorruptRecordError, match=r"t-3 at offset 0: batch at byte 0: stated CRC"):
             state.take(None, ConsumerOptions())
     assert state.position == 0
     assert len(state.take(None, ConsumerOptions(check_crcs=False))) == 1
 
 
 def test_columns_without_any_of_the_records_still_have_their_rows() -> None:
-    columns = chunk_to_arrow(chunk(batch(0, b"0", b"1")), PLACE, ["partition"], verify=True)
-    assert columns.to_pylist() == [{"partition": 3}, {"partition": 3}]
+    assert rows(chunk(batch(0, b"0", b"1")), "partition") == [{"partition": 3}, {"partition": 3}]
+
+
+def test_records_before_a_corrupt_batch_are_handed_out_first() -> None:
+    data = bytearray(batch(10, b"0", b"1") + batch(12, b"2"))
+    data[-2] ^= 1
+    state = Position(PLACE, None)
+    state.move(10)
+    state.add(chunk(bytes(data), position=10, end=13))
+    assert [record.value for record in state.take(None, ConsumerOptions())] == [b"0", b"1"]
+    assert state.position == 12
+    with pytest.raises(CorruptFetchError, match="t-3 at offset 12: ") as caught:
+        state.take(None, ConsumerOptions())
+    assert (caught.value.partition, caught.value.offset) == (PLACE, 12)
+    state.move(13)
+    assert state.take(None, ConsumerOptions()) == []
+
+
+def test_columns_of_a_corrupt_batch_name_its_place() -> None:
+    data = bytearray(batch(0, b"0") + batch(1, b"1"))
+    data[-2] ^= 1
+    with pytest.raises(CorruptFetchError, match="t-3 at offset 1: "):
+        rows(chunk(bytes(data)), "value")
+
+
+def tight(base: int, count: int, size: int, **fields: Any) -> bytes:
+    return batch(base, *[bytes(size)] * count, compression="zstd", **fields)
+
+
+def test_what_unpacks_to_a_thousand_times_its_size_comes_in_bounded_parts() -> None:
+    each = 1024 * 1024
+    data = b"".join(tight(number * 4, 4, each) for number in range(40))
+    assert len(data) < MOST_STORED < 40 * 4 * each
+    decoder = ArrowDecoder(["offset", "value"], verify=True)
+    for _ in decoder.parts(chunk(data, end=160), PLACE):
+        pass
+    sizes, offsets = [], []
+    rest: Chunk | None = chunk(data, position=1, end=160)
+    while rest is not None:
+        table, rest = decoder.decode(rest, PLACE)
+        sizes.append(table.nbytes)
+        offsets += table.column("offset").to_pylist()
+    assert offsets == list(range(1, 160))
+    assert max(sizes) <= MOST_DECODED + 4 * each
+
+
+def test_records_of_tight_batches_are_decoded_some_at_a_time() -> None:
+    data = b"".join(tight(number * 4, 4, 1024 * 1024) for number in range(20))
+    state = Position(PLACE, None)
+    state.move(0)
+    state.add(chunk(data, end=80))
+    taken = state.take(None, ConsumerOptions())
+    assert 4 <= len(taken) < 40
+    assert state.position == len(taken)
+    while state.has_data:
+        taken += state.take(None, ConsumerOptions())
+    assert [record.offset for record in taken] == list(range(80))
+    assert state.position == 80
+
+
+def test_parts_know_which_aborted_transactions_ended_before_them() -> None:
+    large = b"x" * (MOST_DECODED // 2)
+    packed: dict[str, Any] = {"is_transactional": True, "producer_epoch": 0, "base_sequence": 0, "compression": "zstd"}
+    data = b"".join(
+        [
+            batch(0, b"aborted", producer_id=7, **packed),
+            batch(1, large, compression="zstd"),
+            batch(2, large, compression="zstd"),
+            marker(3, 7, ControlType.ABORT),
+            batch(4, large, compression="zstd"),
+            batch(5, large, compression="zstd"),
+            batch(6, b"committed", producer_id=7, **packed),
+            batch(7, large, compression="zstd"),
+            batch(8, b"aborted again", producer_id=7, **packed),
+            batch(9, large, compression="zstd"),
+        ]
+    )
+    part = chunk(data, end=10, aborted=[(7, 0), (7, 8)])
+    rest: Chunk | None = part
+    decoder = ArrowDecoder(["offset"], verify=True)
+    decoder._most = 1
+    seen: list[Any] = []
+    parts = 0
+    while rest is not None:
+        table, rest = decoder.decode(rest, PLACE)
+        decoder._most, parts = 1, parts + 1
+        seen += table.column("offset").to_pylist()
+    assert parts == 10
+    assert seen == [1, 2, 4, 5, 6, 7, 9]
+    assert [value for value in values(part) if value != large] == [b"committed"]

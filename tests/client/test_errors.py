@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kafkawire.client
-from kafkawire.client import AdminErrors, ConnectionLostError, RequestTimeoutError
+from kafkawire.client import (
+    AdminErrors,
+    ConnectionLostError,
+    CorruptFetchError,
+    RequestTimeoutError,
+    TopicPartition,
+)
 from kafkawire.client.errors import is_retriable
 from kafkawire.messages.errors import error_for
 
@@ -28,7 +34,12 @@ def test_a_name_that_is_not_there() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ConnectionLostError("gone"), RequestTimeoutError("late"), AdminErrors({"a": error_for(3), "b": error_for(36)})],
+    [
+        ConnectionLostError("gone"),
+        RequestTimeoutError("late"),
+        AdminErrors({"a": error_for(3), "b": error_for(36)}),
+        CorruptFetchError("t-0 at offset 5: bad", TopicPartition("t", 0), 5),
+    ],
 )
 def test_errors_survive_pickling(error: KafkaWireError) -> None:
     again = pickle.loads(pickle.dumps(error))

@@ -84,27 +84,15 @@ def test_readings_may_run_side_by_side(reader: BulkReader, topic: str) -> None:
     assert values(iter([first, *other])) == list(range(10))
 
 
-def test_a_reading_that_is_left_ends_its_thread(reader: BulkReader, topic: str) -> None:
-    before = threading.active_count()
+def test_a_reading_that_is_left_leaves_nothing_behind(reader: BulkReader, topic: str, broker: RunningBroker) -> None:
+    reader.partitions(topic)
+    before = threading.active_count(), broker.broker.metrics.connections_total
     reading = reader.read(topic, 0, 0, COUNT, fetch_bytes=2000)
     next(reading)
-    assert threading.active_count() == before + 1
     reading.close()  # type: ignore[attr-defined]  # it is a generator
-    assert threading.active_count() == before
-
-
-def test_headers_are_those_of_batches_that_end_in_the_range(reader: BulkReader, topic: str) -> None:
-    whole = [row for batch in reader.read_batches(topic, 0, 0, COUNT) for row in batch.to_pylist()]
-    assert sum(row["record_count"] for row in whole) == COUNT
-    ends = [row["last_offset"] for row in whole]
-    middle = ends[len(ends) // 2]
-    parts = [
-        row["last_offset"]
-        for start, end in ((0, middle), (middle, COUNT))
-        for batch in reader.read_batches(topic, 0, start, end)
-        for row in batch.to_pylist()
-    ]
-    assert parts == ends
+    assert threading.active_count() == before[0]
+    assert values(reader.read(topic, 0, 0, 10)) == list(range(10))
+    assert broker.broker.metrics.connections_total == before[1] + 2
 
 
 def test_an_offset_that_the_log_does_not_have_is_an_error(reader: BulkReader, topic: str) -> None:

@@ -13,9 +13,9 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
+from kafkawire.client.arrow import ARROW_COLUMNS, ArrowDecoder
 from kafkawire.client.cluster import Cluster
 from kafkawire.client.committing import OffsetAndMetadata
-from kafkawire.client.decoding import chunk_to_arrow
 from kafkawire.client.errors import ClosedError, UnknownPartitionError
 from kafkawire.client.fetcher import Fetcher
 from kafkawire.client.metadata import TopicPartition
@@ -180,14 +180,14 @@ class Consumer:
 
         With a timeout it ends when nothing has come for so long; without one it goes on until the consumer stops.
         """
+        decoder = ArrowDecoder(ARROW_COLUMNS if columns is None else columns, verify=self.options.check_crcs)
         while self._running:
             found = False
             for state in self._poll(()):
-                chunk = state.take_chunk()
-                if chunk is not None:
-                    found = True
+                batch = state.take_columns(decoder)
+                found |= batch is not None
+                if batch is not None:
                     self._served(state)
-                    batch = chunk_to_arrow(chunk, state.partition, columns, self.options.check_crcs)
                     if batch.num_rows:
                         yield batch
             if not found and not await self._wait(None if timeout_ms is None else timeout_ms / 1000):

@@ -1,29 +1,27 @@
-"""Fetched bytes as records, or as Arrow columns.
+"""Fetched bytes as records.
 
 Rules:
 - Records before the position asked for are left out: a fetch begins with the whole batch that holds it.
 - With read_committed, records of aborted transactions are left out: a producer's transactional batches are, from the
   first offset that the broker lists for it to its ABORT marker. Control batches are never handed out.
-- A chunk is decoded at once, when its first record is wanted.
+- A chunk is decoded when its first record is wanted, batch after batch until enough came out; the rest waits.
+- What cannot be decoded is an error that names partition and offset. The records before it are handed out first.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pyarrow as pa
-
-from kafkawire.records import RECORD_SCHEMA, ControlType, read_batches, to_arrow
+from kafkawire.client.errors import CorruptFetchError
+from kafkawire.records import ControlType, CorruptRecordError, read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.options import ConsumerOptions
     from kafkawire.records import Batch
 
-_PLACES: Final = ("topic", "partition")
-ARROW_COLUMNS: Final = (*_PLACES, *RECORD_SCHEMA.names)
+_ENOUGH: Final = 16 * 1024 * 1024
+_EACH: Final = 200  # about what a record takes as an object, besides its value
 
 
 class ConsumerRecord(NamedTuple):
@@ -49,62 +47,59 @@ class Chunk(NamedTuple):
     aborted: list[tuple[int, int]]
 
 
-def decode_chunk(chunk: Chunk, partition: TopicPartition, options: ConsumerOptions) -> list[ConsumerRecord]:
-    """The records of a chunk."""
-    topic, number = partition
-    make = tuple.__new__
-    kind: Any = ConsumerRecord
-    position = chunk.position
+def decode_chunk(
+    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions
+) -> tuple[list[ConsumerRecord], Chunk | None]:
+    """Records from the start of a chunk on, and what is left of it."""
     filtering = _Aborted(chunk.aborted) if chunk.aborted else None
+    position, size, end = chunk.position, 0, 0
     records: list[ConsumerRecord] = []
-    for batch in read_batches(chunk.records, verify=options.check_crcs):
-        if filtering is not None and filtering.leaves_out(batch):
-            continue
-        if batch.is_control:
-            continue
-        stamp, epoch = batch.timestamp_type, batch.leader_epoch
-        found: list[ConsumerRecord] = [
-            make(kind, (topic, number, each.offset, each.timestamp, stamp, each.key, each.value, each.headers, epoch))
-            for each in batch.records(verify=options.check_crcs)
-        ]
-        if found and found[0].offset < position:
-            found = [record for record in found if record.offset >= position]
-        records += found
-    if options.key_deserializer is not None or options.value_deserializer is not None:
-        return [_deserialized(record, options) for record in records]
+    batches = iter(read_batches(chunk.records, verify=options.check_crcs))
+    while size < _ENOUGH:
+        try:
+            batch = next(batches, None)
+            if batch is None:
+                return _deserialized(records, options), None
+            is_left_out = (filtering is not None and filtering.leaves_out(batch)) or batch.is_control
+            found = [] if is_left_out else _records_of(batch, partition, position, options.check_crcs)
+        except CorruptRecordError as error:
+            if records:
+                break
+            raise located(error, partition, chunk.records) from error
+        if found:
+            records += found
+            size += len(found) * (_EACH + len(found[0].value or b""))
+        position, end = max(position, batch.last_offset + 1), batch.end
+    left = [] if filtering is None else filtering.left()
+    return _deserialized(records, options), Chunk(position, chunk.next_offset, chunk.records[end:], left)
+
+
+def located(error: CorruptRecordError, partition: TopicPartition, records: memoryview) -> CorruptFetchError:
+    """The error with the place that its reader knows: not a position in a buffer, but an offset in a partition."""
+    offset = int.from_bytes(records[error.position : error.position + 8], "big")
+    return CorruptFetchError(f"{partition} at offset {offset}: {error}", partition, offset)
+
+
+def _records_of(batch: Batch, partition: TopicPartition, position: int, verify: bool) -> list[ConsumerRecord]:
+    topic, number = partition
+    make, kind = tuple.__new__, ConsumerRecord
+    stamp, epoch = batch.timestamp_type, batch.leader_epoch
+    found: list[ConsumerRecord] = [
+        make(kind, (topic, number, each.offset, each.timestamp, stamp, each.key, each.value, each.headers, epoch))
+        for each in batch.records(verify=verify)
+    ]
+    if found and found[0].offset < position:
+        return [record for record in found if record.offset >= position]
+    return found
+
+
+def _deserialized(records: list[ConsumerRecord], options: ConsumerOptions) -> list[ConsumerRecord]:
+    of_key, of_value = options.key_deserializer, options.value_deserializer
+    if of_key is not None:
+        records = [each if each.key is None else each._replace(key=of_key(each.key)) for each in records]
+    if of_value is not None:
+        records = [each if each.value is None else each._replace(value=of_value(each.value)) for each in records]
     return records
-
-
-def chunk_to_arrow(
-    chunk: Chunk, partition: TopicPartition, columns: Sequence[str] | None, verify: bool
-) -> pa.RecordBatch:
-    """The chunk as columns: those of `to_arrow`, and topic and partition."""
-    names = list(ARROW_COLUMNS if columns is None else columns)
-    stored = [name for name in names if name not in _PLACES]
-    batch = to_arrow(
-        chunk.records, columns=stored or ["offset"], verify=verify, aborted=chunk.aborted, start=chunk.position
-    )
-    if len(stored) == len(names):
-        return batch
-    count = batch.num_rows
-    arrays: list[Any] = []
-    for name in names:
-        if name == "topic":
-            arrays.append(pa.repeat(pa.scalar(partition.topic), count))
-        elif name == "partition":
-            arrays.append(pa.repeat(pa.scalar(partition.partition, pa.int32()), count))
-        else:
-            arrays.append(batch.column(name))
-    return pa.RecordBatch.from_arrays(arrays, names)
-
-
-def _deserialized(record: ConsumerRecord, options: ConsumerOptions) -> ConsumerRecord:
-    key, value = record.key, record.value
-    if options.key_deserializer is not None and key is not None:
-        key = options.key_deserializer(key)
-    if options.value_deserializer is not None and value is not None:
-        value = options.value_deserializer(value)
-    return record._replace(key=key, value=value)
 
 
 class _Aborted:
@@ -113,6 +108,10 @@ class _Aborted:
     def __init__(self, listed: list[tuple[int, int]]) -> None:
         self._coming = sorted(((first, producer) for producer, first in listed), reverse=True)
         self._open: set[int] = set()
+
+    def left(self) -> list[tuple[int, int]]:
+        """What the batches that follow must know, as a broker would list it."""
+        return [*((producer, -1) for producer in self._open), *((producer, first) for first, producer in self._coming)]
 
     def leaves_out(self, batch: Batch) -> bool:
         while self._coming and self._coming[-1][0] <= batch.last_offset:

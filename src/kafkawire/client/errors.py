@@ -6,10 +6,14 @@ Rules:
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import KafkaError
+from kafkawire.records import CorruptRecordError
+
+if TYPE_CHECKING:
+    from kafkawire.client.metadata import TopicPartition
 
 
 class ClientError(KafkaWireError):
@@ -58,6 +62,18 @@ class BufferFullError(RequestTimeoutError):
 
 class RecordTooLargeError(ClientError):
     """A record larger than a request may be."""
+
+
+class CorruptFetchError(ClientError, CorruptRecordError):
+    """Fetched bytes that are not the batch that was written; `offset` is that batch's first."""
+
+    def __init__(self, message: str, partition: TopicPartition, offset: int) -> None:
+        Exception.__init__(self, message, partition, offset)
+        self.partition = partition
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class GroupError(ClientError):

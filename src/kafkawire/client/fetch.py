@@ -1,40 +1,40 @@
 """Bulk reading: offset ranges of partitions as Arrow batches, over blocking sockets and without an event loop.
 
 Rules:
-- A thread receives and asks ahead (`reading`) while its caller works on what is there; at most `PREFETCH` answers
-  wait. It ends with the iterator, however that ends.
+- The broker prepares and sends the next answer while the caller works on the last (`reading`); nothing runs on beyond
+  the iterator, however that ends.
 - A range is half open: start <= offset < end. It is read to its end, or an error says where it stopped and why.
 - An offset that the log no longer has is an error (OFFSET_OUT_OF_RANGE), never a silent gap.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkawire.client.arrow import ArrowDecoder
+from kafkawire.client.decoding import located
 from kafkawire.client.errors import ClientError
 from kafkawire.client.metadata import NO_ID, TopicPartition
 from kafkawire.client.offsets import EARLIEST, LATEST, by_leader, offsets_request, read_offsets
 from kafkawire.client.options import ConsumerOptions, read_options
-from kafkawire.client.reading import Fetched, Reading
+from kafkawire.client.reading import Reading
 from kafkawire.client.sockets import SocketCluster, SocketConnection
 from kafkawire.messages import ListOffsetsResponse
 from kafkawire.messages.errors import ErrorCode, error_for
-from kafkawire.records import batches_to_arrow, to_arrow
+from kafkawire.records import CorruptRecordError, batches_to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from uuid import UUID
 
+    from kafkawire.client.decoding import Chunk
     from kafkawire.client.metadata import Node
 
 FETCH_BYTES: Final = 2 * 1024 * 1024
-LARGEST_BATCH: Final = 8 * 1024 * 1024
-PREFETCH: Final = 2
 
 
 class BulkReader:
@@ -120,24 +120,15 @@ class BulkReader:
     ) -> Iterator[pa.RecordBatch]:
         """The records of a range as Arrow batches; without an end, to what is the end now.
 
-        Columns are those of `kafkawire.records.to_arrow`. A batch holds what one fetch brought, in parts of at most
-        8 MiB or so.
+        Columns are those of `kafkawire.records.to_arrow`, and topic and partition. A batch holds what one fetch
+        brought, in parts of at most 8 MiB or so.
         """
         if end is None:
             end = self.latest(topic, [partition], isolation=isolation)[partition]
-        last = end
-
-        def decode(item: Fetched) -> pa.RecordBatch:
-            return to_arrow(
-                item.records,
-                columns=columns,
-                verify=self.options.check_crcs,
-                aborted=item.aborted,
-                start=item.position,
-                end=last,
-            )
-
-        return self._read(TopicPartition(topic, partition), start, end, decode, self._isolation(isolation), fetch_bytes)
+        decoder = ArrowDecoder(columns, verify=self.options.check_crcs, end=end)
+        place = TopicPartition(topic, partition)
+        chunks = self._chunks(place, start, end, isolation, fetch_bytes)
+        return (part for chunk in chunks for part in decoder.parts(chunk, place))
 
     def read_batches(
         self, topic: str, partition: int, start: int, end: int, *, isolation: str = "", fetch_bytes: int = FETCH_BYTES
@@ -146,52 +137,26 @@ class BulkReader:
 
         Columns are those of `kafkawire.records.batches_to_arrow`; `position` is that within an answer.
         """
-
         first, after = pa.scalar(start, pa.int64()), pa.scalar(end, pa.int64())
+        place = TopicPartition(topic, partition)
 
-        def decode(item: Fetched) -> pa.RecordBatch:
-            headers = batches_to_arrow(item.records, verify=self.options.check_crcs)
-            last = headers.column("last_offset")
-            return headers.filter(pc.and_(pc.greater_equal(last, first), pc.less(last, after)))
+        def headers(chunk: Chunk) -> pa.RecordBatch:
+            try:
+                found = batches_to_arrow(chunk.records, verify=self.options.check_crcs)
+            except CorruptRecordError as error:
+                raise located(error, place, chunk.records) from error
+            last = found.column("last_offset")
+            return found.filter(pc.and_(pc.greater_equal(last, first), pc.less(last, after)))
 
-        return self._read(TopicPartition(topic, partition), start, end, decode, self._isolation(isolation), fetch_bytes)
+        tables = map(headers, self._chunks(place, start, end, isolation, fetch_bytes))
+        return (table for table in tables if table.num_rows)
 
-    def _read(
-        self,
-        partition: TopicPartition,
-        start: int,
-        end: int,
-        decode: Callable[[Fetched], pa.RecordBatch],
-        isolation: int,
-        fetch_bytes: int,
-    ) -> Iterator[pa.RecordBatch]:
+    def _chunks(
+        self, partition: TopicPartition, start: int, end: int, isolation: str, fetch_bytes: int
+    ) -> Iterator[Chunk]:
         if start < 0:
             raise ClientError(f"{partition}: offset {start}, expected 0 or more")
-        if start >= end:
-            return iter(())
-        return self._answers(partition, start, end, decode, isolation, fetch_bytes)
-
-    def _answers(
-        self,
-        partition: TopicPartition,
-        start: int,
-        end: int,
-        decode: Callable[[Fetched], pa.RecordBatch],
-        isolation: int,
-        fetch_bytes: int,
-    ) -> Iterator[pa.RecordBatch]:
-        fetched: queue.Queue[Fetched | BaseException | None] = queue.Queue(PREFETCH)
-        reading = Reading(self, partition, start, end, isolation, fetch_bytes, fetched)
-        thread = threading.Thread(target=reading.run, name=f"fetch {partition}", daemon=True)
-        thread.start()
-        try:
-            while (item := fetched.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield from _parts(decode(item))
-        finally:
-            reading.stop()
-            thread.join()
+        return Reading(self, partition, start, end, self._isolation(isolation), fetch_bytes).chunks()
 
     def leader(self, partition: TopicPartition) -> Node:
         """The leader of a partition, looked up anew if it is not known."""
@@ -253,12 +218,3 @@ class BulkReader:
             for partition, offset in read_offsets(answer).items():
                 found[partition.partition] = None if offset is None else offset.offset
         return found
-
-
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    if not batch.num_rows:
-        return
-    count = -(-batch.nbytes // LARGEST_BATCH)
-    rows = -(-batch.num_rows // max(1, count))
-    for first in range(0, batch.num_rows, rows):
-        yield batch.slice(first, rows)

@@ -15,7 +15,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.client.decoding import Chunk
+from kafkawire.client.decoding import Chunk, located
 from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
 from kafkawire.client.metadata import NO_ID, TopicPartition
 from kafkawire.client.sessions import NAMED_BY_TOPIC, FetchSession, Wanted
@@ -151,12 +151,15 @@ class Fetcher:
         scan = scan_batches(found.records, verify=False)
         end, at = scan.next_offset, state.fetch_offset
         if end is None or end <= at:
-            state.error = scan.error or ClientError(
-                f"{state.partition}: the batch at offset {at} does not fit max_partition_fetch_bytes "
-                f"({self._options.max_partition_fetch_bytes}), and the broker does not send it whole"
-                if end is None
-                else f"{state.partition}: the broker keeps sending what lies before offset {at}"
-            )
+            if scan.error is not None:
+                state.error = located(scan.error, state.partition, memoryview(found.records))
+            elif end is None:
+                state.error = ClientError(
+                    f"{state.partition}: the batch at offset {at} does not fit max_partition_fetch_bytes "
+                    f"({self._options.max_partition_fetch_bytes}), and the broker does not send it whole"
+                )
+            else:
+                state.error = ClientError(f"{state.partition}: the broker keeps sending what lies before offset {at}")
         else:
             aborted = [(each.producer_id, each.first_offset) for each in found.aborted_transactions or ()]
             state.add(Chunk(at, end, memoryview(found.records)[: scan.end], aborted))

@@ -20,6 +20,9 @@ from kafkawire.client.offsets import EARLIEST, LATEST
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pyarrow as pa
+
+    from kafkawire.client.arrow import ArrowDecoder
     from kafkawire.client.decoding import Chunk, ConsumerRecord
     from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.options import ConsumerOptions
@@ -100,14 +103,14 @@ class Position:
         A chunk that cannot be decoded stays where it is: the error comes again until the application seeks past it.
         """
         while not self.records and self.chunks:
-            decoded = decode_chunk(self.chunks[0], self.partition, options)
-            chunk = self.chunks.popleft()
+            decoded, rest = decode_chunk(self.chunks[0], self.partition, options)
+            end = self._take_part(rest)
             if most is None or len(decoded) <= most:
-                self.position = chunk.next_offset
+                self.position = end
                 if decoded:
                     return decoded
                 continue
-            self.records, self._end = deque(decoded), chunk.next_offset
+            self.records, self._end = deque(decoded), end
         if most is None or len(self.records) <= most:
             taken = list(self.records)
             self.records.clear()
@@ -123,15 +126,23 @@ class Position:
         self.position = record.offset + 1 if self.records else self._end
         return record
 
-    def take_chunk(self) -> Chunk | None:
-        """The next chunk undecoded, without the records that were taken from it already."""
+    def take_columns(self, decoder: ArrowDecoder) -> pa.RecordBatch | None:
+        """The next rows, perhaps none of a fetch that holds no records to see; None while nothing is buffered."""
         if self.records:
             raise ClientError(f"{self.partition}: records of this fetch were taken one by one; finish them first")
         if not self.chunks:
             return None
+        batch, rest = decoder.decode(self.chunks[0], self.partition)
+        self.position = self._take_part(rest)
+        return batch
+
+    def _take_part(self, rest: Chunk | None) -> int:
+        """The first chunk is decoded but for a rest; the offset to go on at."""
         chunk = self.chunks.popleft()
-        self.position = chunk.next_offset
-        return chunk
+        if rest is None:
+            return chunk.next_offset
+        self.chunks.appendleft(rest)
+        return rest.position
 
     @property
     def has_data(self) -> bool:
