@@ -57,6 +57,14 @@ class TestFlushPolicies:
             log.append(batch(b"%d" % number))
         assert values(open_on(disk.unplugged())) == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
+    def test_flush_ms_is_due_after_the_clock_was_set_back(
+        self, disk: FaultyFiles, open_on: OpenOn, clock: Clock
+    ) -> None:
+        log = open_on(disk, flush_ms=1000)
+        log.append(batch(b"a"))
+        clock.advance(-3_600_000)
+        assert log.flush_is_due(clock.now)
+
     def test_flush_ms_is_due_in_time(self, disk: FaultyFiles, open_on: OpenOn, clock: Clock) -> None:
         log = open_on(disk, flush_ms=1000)
         log.append(batch(b"a"))

@@ -1,7 +1,9 @@
 """Time as the broker sees it: a parameter, so that tests move it by hand.
 
 Rules:
-- Milliseconds since 1970 everywhere; a deadline is `clock.now() + timeout`.
+- `now` is the time of day, in milliseconds since 1970: for what is written down, and compared with what was. Somebody
+  may set it, forwards and backwards.
+- `elapsed` only ever runs, and evenly: a deadline is `clock.elapsed() + timeout`. Nothing ends because a clock was set.
 - Nothing in the broker sleeps. Who waits holds a future and a timer, and whichever comes first ends the wait.
 - A timer's callback runs on the broker's loop, and never inside the call that set it.
 """
@@ -29,7 +31,11 @@ class Clock(Protocol):
     """What time it is, and what happens later."""
 
     def now(self) -> int:
-        """Milliseconds since 1970."""
+        """Milliseconds since 1970, as far as anyone knows."""
+        ...
+
+    def elapsed(self) -> int:
+        """Milliseconds since some moment; no one can set them."""
         ...
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer: ...
@@ -61,6 +67,9 @@ class LoopClock:
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
+    def elapsed(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         return asyncio.get_running_loop().call_later(delay_ms / 1000, callback)
 
@@ -86,11 +95,19 @@ class ManualClock:
 
     def __init__(self, now: int = 0) -> None:
         self._now = now
+        self._set_by = 0
         self._order = count()
         self._timers: list[tuple[float, int, ManualTimer]] = []
 
     def now(self) -> int:
+        return self._now + self._set_by
+
+    def elapsed(self) -> int:
         return self._now
+
+    def set(self, by: int) -> None:
+        """Somebody sets the time of day, forwards or backwards; nothing else happens."""
+        self._set_by += by
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> ManualTimer:
         timer = ManualTimer(callback)

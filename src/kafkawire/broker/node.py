@@ -89,7 +89,7 @@ class Node:
         self.topics = Topics()
         self.watchers = Watchers()
         self.flusher = Flusher(self.watchers.notify)
-        self.sessions = FetchSessions(config.integer("max.incremental.fetch.session.cache.slots"), clock.now)
+        self.sessions = FetchSessions(config.integer("max.incremental.fetch.session.cache.slots"), clock.elapsed)
         self.journal = Journal(self.logs.create(CLUSTER_METADATA, 0))
         self.logs.configure(CLUSTER_METADATA, JOURNAL_CONFIG)
         self.producer_ids = ProducerIds(self.id, self.journal.write)

@@ -276,7 +276,7 @@ class Partition:
         """Whether flush.ms, or a finished segment, asks for a flush."""
         if self.checkpoint_offset < self.segments.active.base_offset:
             return True
-        return self.recovery_point < self.end_offset and now - self.durability.flushed_ms >= self.config.flush_ms
+        return self.recovery_point < self.end_offset and abs(now - self.durability.flushed_ms) >= self.config.flush_ms
 
     def begin_flush(self) -> Flush:
         """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""

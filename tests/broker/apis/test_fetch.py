@@ -188,13 +188,15 @@ def test_an_append_before_the_wait_has_begun_is_not_missed(node: Node) -> None:
     assert values(only(asyncio.run(scenario())).records) == [b"a"]
 
 
-def test_a_waiting_fetch_ends_with_its_time(node: Node, clock: ManualClock) -> None:
+@pytest.mark.parametrize("by", [0, 3_600_000, -3_600_000])
+def test_a_waiting_fetch_ends_with_its_time_however_the_clock_is_set(node: Node, clock: ManualClock, by: int) -> None:
     async def scenario() -> tuple[bool, FetchResponse]:
         node.append("orders", 0, batch(b"a"))
         call = begin(node, fetch(node, 0, max_wait_ms=500, min_bytes=10_000))
         waiting = asyncio.create_task(Dispatcher(node, Metrics()).wait(call))
         await asyncio.sleep(0)
         node.append("orders", 0, batch(b"b"))
+        clock.set(by)
         clock.advance(499)
         for _ in range(3):
             await asyncio.sleep(0)

@@ -38,6 +38,36 @@ def test_a_silent_member_is_out_without_anyone_asking(talk: Talk) -> None:
     assert group_of(talk.node).state is State.EMPTY
 
 
+@pytest.mark.parametrize("by", [WEEK, -WEEK])
+def test_a_clock_that_is_set_ends_no_session_and_prolongs_none(talk: Talk, by: int) -> None:
+    joined = talk.member()
+    talk.turn(4_000)
+    talk.clock.set(by)
+    talk.turn(5_999)
+    assert group_of(talk.node).state is State.STABLE
+    talk.turn(1)
+    assert group_of(talk.node).state is State.EMPTY
+    assert talk.heartbeat(joined) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("by", [WEEK, -WEEK])
+def test_a_heartbeat_after_the_clock_was_set_is_worth_a_session(talk: Talk, by: int) -> None:
+    joined = talk.member()
+    talk.turn(9_000)
+    talk.clock.set(by)
+    assert talk.heartbeat(joined) == ErrorCode.NONE
+    talk.turn(9_999)
+    assert group_of(talk.node).state is State.STABLE
+    talk.turn(1)
+    assert group_of(talk.node).state is State.EMPTY
+
+
+def test_offsets_are_dated_with_the_time_of_day(talk: Talk) -> None:
+    talk.clock.set(5_000)
+    talk.commit(42)
+    assert group_of(talk.node).offsets["orders", 0].committed_at == talk.clock.now()
+
+
 def test_members_that_were_loaded_have_one_session_to_show_themselves(
     talk: Talk, open_node: Callable[..., Node], clock: ManualClock
 ) -> None:

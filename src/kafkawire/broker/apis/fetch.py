@@ -71,7 +71,7 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
 
 async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: Reader, seen: int) -> Streamed:
     """Wait for a change and look again; `seen` is how many changes there had been when it was looked last."""
-    deadline = node.clock.now() + request.max_wait_ms
+    deadline = node.clock.elapsed() + request.max_wait_ms
     watched = _names(node, fetching.wanted)
     while True:
         in_time = True
@@ -79,7 +79,7 @@ async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: R
             changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             node.watchers.watch(watched, changed)
             try:
-                in_time = await wait(node.clock, changed, deadline - node.clock.now())
+                in_time = await wait(node.clock, changed, deadline - node.clock.elapsed())
             finally:
                 node.watchers.unwatch(watched, changed)
         seen = node.watchers.changes

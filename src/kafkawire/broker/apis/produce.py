@@ -105,10 +105,10 @@ async def _settle(
     unsettled: list[tuple[AnsweredPartition, Awaitable[None]]],
     request: ProduceRequest,
 ) -> ProduceResponse | None:
-    deadline = node.clock.now() + request.timeout_ms
+    deadline = node.clock.elapsed() + request.timeout_ms
     waiting = [(one, asyncio.ensure_future(settled)) for one, settled in unsettled]
     for one, future in waiting:
-        if not await wait(node.clock, future, deadline - node.clock.now()):
+        if not await wait(node.clock, future, deadline - node.clock.elapsed()):
             future.cancel()
             _fail(one, RequestTimedOutError(f"not done after {request.timeout_ms} ms"))
         elif (failure := future.exception()) is not None:

@@ -137,6 +137,10 @@ class GroupCoordinator:
         """When `tick` must be called, unless something happens before."""
         return self._deadlines.next()
 
+    def clock_was_set(self, by: int) -> None:
+        """The time that events come with has jumped; what is due stays as far away as it was."""
+        self._deadlines.move_all(by)
+
     def tick(self, now: int) -> None:
         """Do what is due."""
         while (due := self._deadlines.take(now)) is not None:

@@ -2,6 +2,7 @@
 
 Rules:
 - A key has one deadline; setting it again moves it.
+- All of them move together when the clock that they were told by is set.
 - Moving one further away costs nothing until the old time comes: heartbeats do it all the time.
 """
 
@@ -49,6 +50,12 @@ class Deadlines(Generic[K]):
     def cancel(self, key: K) -> None:
         """Let a key never be due."""
         self._due.pop(key, None)
+
+    def move_all(self, by: int) -> None:
+        """Let every key be due later, or earlier, by as much."""
+        self._due = {key: when + by for key, when in self._due.items()}
+        self._queued = {key: when + by for key, when in self._queued.items()}
+        self._heap = [(when + by, order, key) for when, order, key in self._heap]
 
     def next(self) -> int | None:
         """When the next key is due; None if nothing is."""

@@ -6,6 +6,8 @@ Rules:
 - An answer that tells of something written leaves when the log says that it is settled. Until then nobody is told of
   it, not even those who only ask.
 - One timer serves all groups; it may ring early, and never late.
+- Groups live by the time of day, which offsets and their log are dated with; when somebody sets it, everything that is
+  due moves along, and no session ends by it.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _log: Final = logging.getLogger(__name__)
+ROUNDING_MS: Final = 10
+"""How far two readings of the clocks may be apart without anybody having set one."""
 
 
 class _Waiting(NamedTuple):
@@ -54,6 +58,7 @@ class Groups:
         self._coordinator = GroupCoordinator(GroupSettings.of(node.config), self._entries)
         self._timer: Timer | None = None
         self._rings_at = 0
+        self._apart = node.clock.now() - node.clock.elapsed()
         self._cleaning: Timer | None = None
         self._settling: set[asyncio.Task[None]] = set()
 
@@ -145,7 +150,15 @@ class Groups:
 
     @property
     def _now(self) -> int:
-        return self._node.clock.now()
+        """The time of day; where somebody has set it, sessions and rebalances go on as if nobody had."""
+        clock = self._node.clock
+        now = clock.now()
+        set_by = now - clock.elapsed() - self._apart
+        if abs(set_by) > ROUNDING_MS:
+            self._apart += set_by
+            self._rings_at += set_by
+            self._coordinator.clock_was_set(set_by)
+        return now
 
     def _wait(self, group_id: str) -> _Waiting:
         return _Waiting(group_id, asyncio.get_running_loop().create_future())
@@ -165,13 +178,14 @@ class Groups:
         self._set_timer()
 
     def _set_timer(self) -> None:
+        now = self._now
         due = self._coordinator.next_deadline()
         if due is None or (self._timer is not None and self._rings_at <= due):
             return
         if self._timer is not None:
             self._timer.cancel()
         self._rings_at = due
-        self._timer = self._node.clock.call_later(max(0, due - self._now), self._ring)
+        self._timer = self._node.clock.call_later(max(0, due - now), self._ring)
 
     def _ring(self) -> None:
         self._timer = None
