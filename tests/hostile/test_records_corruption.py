@@ -16,7 +16,9 @@ from kafkawire.records import (
     Codec,
     CorruptRecordError,
     batches_to_arrow,
+    compress,
     crc32c,
+    decompress,
     read_batches,
     scan_batches,
     to_arrow,
@@ -122,6 +124,18 @@ def batch_of(records: bytes, count: int = 1) -> bytes:
     batch = bytearray(sample(2, Codec.NONE)[:57] + count.to_bytes(4, "big", signed=True) + records)
     batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
     return recomputed(bytes(batch))
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Codec if codec is not Codec.NONE])
+def test_packed_data_is_never_read_past_its_end(codec: Codec, fence: Fence) -> None:
+    packed = bytes(compress(codec, b"some records, " * 20))
+    random_bytes = random.Random(5)
+    for size in range(1, len(packed) + 1):
+        for data in (packed[:size], packed[: size // 2] + random_bytes.randbytes(size - size // 2)):
+            try:
+                decompress(codec, fence.holding(data))
+            except CorruptRecordError:
+                continue
 
 
 @pytest.mark.parametrize(
