@@ -54,15 +54,18 @@ static inline PyObject *kw_record_object(PyTypeObject *cls, const kw_record *r, 
 
 static void kw_drop_object(PyObject *self) {
     kw_object *object = (kw_object *)self;
+    PyTypeObject *cls = Py_TYPE(self);
     Py_XDECREF(object->offset);
     Py_XDECREF(object->timestamp);
     Py_XDECREF(object->key);
     Py_XDECREF(object->value);
     Py_XDECREF(object->headers);
-    if (kw_spare_count < KW_SPARE)
+    if (kw_spare_count < KW_SPARE) {
         kw_spare[kw_spare_count++] = object;
-    else
-        Py_TYPE(self)->tp_free(self);
+        return;
+    }
+    cls->tp_free(self);
+    if (cls->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(cls); /* as its instances hold it */
 }
 
 /* Let a class of this layout use the free list, and show its fields as slots are shown: the interpreter reads those at
