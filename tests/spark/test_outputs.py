@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafkawire.spark.errors import PipelineError
 from kafkawire.spark.outputs import OutputDirectory
+from kafkawire.spark.storage import HadoopStorage, LocalStorage
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pyspark.sql import SparkSession
 
 
 def test_a_new_directory_is_made_and_says_that_a_run_is_under_way(tmp_path: Path) -> None:
     output = OutputDirectory.claim(tmp_path / "deep" / "tables")
-    manifest = json.loads((output.path / "manifest.json").read_text())
+    assert output.table("records") == str(tmp_path / "deep" / "tables" / "records")
+    manifest = json.loads((tmp_path / "deep" / "tables" / "manifest.json").read_text())
     assert manifest["state"] == "running"
     assert manifest["kafkawire"]
 
@@ -30,18 +33,50 @@ def test_a_directory_with_other_things_is_refused_even_when_told_to_overwrite(tm
 
 
 def test_an_earlier_run_is_replaced_only_when_told_to_and_nothing_else_is_touched(tmp_path: Path) -> None:
-    OutputDirectory.claim(tmp_path).table("records").mkdir()
+    OutputDirectory.claim(tmp_path)
+    (tmp_path / "records").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(PipelineError, match="--overwrite to replace it"):
         OutputDirectory.claim(tmp_path)
-    output = OutputDirectory.claim(tmp_path, overwrite=True)
-    assert not output.table("records").exists()
+    OutputDirectory.claim(tmp_path, overwrite=True)
+    assert not (tmp_path / "records").exists()
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_file_and_a_uri_are_no_directory(tmp_path: Path) -> None:
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="is a file"):
         OutputDirectory.claim(tmp_path / "file")
-    with pytest.raises(PipelineError, match="all executors share"):
-        OutputDirectory.claim(type(tmp_path)("s3://bucket/x"))
+
+
+def test_a_stream_goes_on_only_in_its_own_directory(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "out")
+    OutputDirectory.resume(storage, "/here").write_manifest({"state": "complete", "tables": {}})
+    OutputDirectory.resume(storage, "/here")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert (manifest["state"], manifest["checkpoint"], manifest["tables"]) == ("running", "/here", {})
+    with pytest.raises(PipelineError, match="holds a stream whose checkpoint is /here"):
+        OutputDirectory.resume(storage, "/elsewhere")
+    OutputDirectory.claim(tmp_path / "run")
+    with pytest.raises(PipelineError, match="holds a run that was no stream"):
+        OutputDirectory.resume(LocalStorage(tmp_path / "run"), "/here")
+
+
+@pytest.mark.xdist_group("spark")
+def test_hadoop_keeps_results_as_a_local_directory_does(spark: SparkSession, tmp_path: Path) -> None:
+    found = []
+    for storage in (LocalStorage(tmp_path / "local"), HadoopStorage(spark, f"file://{tmp_path}/hadoop/")):
+        storage.create()
+        storage.write_text("a.txt", "old")
+        storage.write_text("a.txt", "n\u00e9w")
+        (tmp_path / Path(storage.root).name / "t" / "topic=x").mkdir(parents=True)
+        (tmp_path / Path(storage.root).name / "t" / "topic=x" / "f").write_text("")
+        seen = (storage.is_file(), storage.read_text("a.txt"), storage.read_text("b.txt"), storage.children("absent"))
+        before = storage.children(), storage.files("t"), storage.files("absent")
+        storage.remove("t")
+        storage.remove("absent")
+        found.append((seen, before, [name for name in storage.children() if not name.endswith(".crc")]))
+    assert found[0] == found[1]
+    assert found[0] == ((False, "n\u00e9w", None, []), (["a.txt", "t"], ["topic=x/f"], []), ["a.txt"])
+    with pytest.raises(PipelineError, match="nosuch://x: No FileSystem for scheme"):
+        HadoopStorage(spark, "nosuch://x")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kafkawire.cli import output
 from kafkawire.cli.captures import add_inputs, print_summary, read_inputs
-from kafkawire.cli.commands import UsageError
-from kafkawire.inspect.diagnose import LEVELS, Finding, Thresholds, diagnose, findings_table
+from kafkawire.cli.rule_thresholds import add_set_option, read_thresholds
+from kafkawire.inspect.diagnose import LEVELS, Finding, diagnose, findings_table
 
 if TYPE_CHECKING:
     import argparse
@@ -26,12 +25,12 @@ _STYLES: dict[str, output.Style] = {"error": "red", "warning": "yellow", "info":
 def configure(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
     parser.add_argument("--level", choices=LEVELS, default="warning", help="exit with 1 from this level on")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a threshold of the rules")
+    add_set_option(parser)
     output.add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    limits = _thresholds(args.set)
+    limits = read_thresholds(args.set)
     reading = read_inputs(args)
     findings = diagnose(reading.tables, limits)
     if args.json:
@@ -65,18 +64,3 @@ def _print(finding: Finding) -> None:
 
 def _time(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%Y-%m-%d %H:%M:%S.%f}"
-
-
-def _thresholds(settings: list[str]) -> Thresholds:
-    limits = Thresholds()
-    known = {each.name for each in fields(Thresholds)}
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        if name not in known:
-            raise UsageError(f"--set {setting}: no threshold {name!r}; there are {', '.join(sorted(known))}")
-        kind = type(getattr(limits, name))
-        try:
-            limits = replace(limits, **{name: kind(value)})
-        except ValueError:
-            raise UsageError(f"--set {setting}: expected a number") from None
-    return limits

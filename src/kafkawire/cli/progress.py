@@ -37,7 +37,7 @@ class Progress:
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._label, self._total, self._clock = label, total, clock
+        self.label, self._total, self._clock = label, total, clock
         self._amount = output.human_size if unit == "bytes" else output.human_count
         self._stream = stream or sys.stderr
         self._shown = self._stream.isatty()
@@ -66,13 +66,13 @@ class Progress:
         rate = self._done / elapsed
         speed = f"{self._amount(rate)}/s"
         if not self._total:
-            return f"{self._label}  {self._amount(self._done)}  {speed}"
+            return f"{self.label}  {self._amount(self._done)}  {speed}"
         share = min(self._done / self._total, 1.0)
         filled = round(share * _BAR)
         left = output.human_time((self._total - self._done) / rate) if 0 < self._done <= self._total else "?"
         bar = "#" * filled + "." * (_BAR - filled)
         amount = f"{self._amount(self._done)} of {self._amount(self._total)}"
-        return f"{self._label}  [{bar}] {share:4.0%}  {amount}  {speed}  {left} left"
+        return f"{self.label}  [{bar}] {share:4.0%}  {amount}  {speed}  {left} left"
 
     def _draw(self) -> None:
         import shutil

@@ -8,7 +8,8 @@ Rules:
 - Tables are partitioned by topic where the input says so. Spark and others that read them guess the type of a
   partition column from its values: a lake whose only topic is called `2024` reads back a number unless the schema is
   given.
-- Findings and report come from the tables as written, so their numbers are those of the tables.
+- Findings and report come from the tables as written, so their numbers are those of the tables. Rules run as soon as
+  the table is there that they look at.
 """
 
 from __future__ import annotations
@@ -18,19 +19,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import pyspark
-from pyspark.sql import Observation, Window
+from pyspark.sql import DataFrame, Observation, Window
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
+from kafkawire.inspect.diagnose import Thresholds
 from kafkawire.spark.errors import PipelineError
-from kafkawire.spark.report import write_report
+from kafkawire.spark.findings import findings_frame
+from kafkawire.spark.outputs import REPORT
+from kafkawire.spark.report import page
 from kafkawire.spark.watching import run_watched
 from kafkawire.spark.written import WrittenTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
 
+    from kafkawire.inspect.diagnose import Finding
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.outputs import OutputDirectory
     from kafkawire.spark.summary import Summary
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
 _TASKS_EACH: Final = 3
 _SHOWN: Final = 200
 _SHOWN_EACH: Final = 5
+_WORST: Final = 10
 
 
 class Input(Protocol):
@@ -83,8 +89,8 @@ class Input(Protocol):
     def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
         """Small tables that are written because of what was found in the others."""
 
-    def judge(self, tables: WrittenTables) -> DataFrame | None:
-        """The findings that the tables give; None where the tables that it takes are not there."""
+    def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> Sequence[Finding] | DataFrame | None:
+        """The findings that a table gives once it is written; None where nothing is looked for in it alone."""
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> Sequence[Chapter]:
         """What the report tells besides the findings."""
@@ -99,10 +105,15 @@ class Job:
     output: OutputDirectory
     tables: Sequence[str]
     report: Report = lambda stage, share: None
-    _written: WrittenTables = field(init=False)
+    limits: Thresholds = field(default_factory=Thresholds)
+    format: str = "parquet"
+    found: list[Finding] = field(default_factory=list)
+    """The findings so far."""
 
     def __post_init__(self) -> None:
-        self._written = WrittenTables(self.spark, self.output)
+        self.written = WrittenTables(self.spark, self.output, format=self.format)
+        self._judged: list[DataFrame] = []
+        self._is_judged = False
 
     def run(self) -> Summary:
         """Write the tables, the report and the manifest; the result says what is in them."""
@@ -114,16 +125,48 @@ class Job:
         for table in self.input.choices:
             if table in self.tables:
                 summary.take(table, self._write_table(table))
-        for table, frame in self.input.more(self._written, summary).items():
+                self._judge(table)
+        return self._conclude(files, summary, started, "complete")
+
+    def conclude(self, state: str = "complete") -> Summary:
+        """Measure and judge tables that were written before, and write the rest; what `run` does with what it wrote."""
+        started = time.time()
+        self.found.clear()
+        self._judged.clear()
+        files = self.input.files()
+        summary = self.input.summary()
+        for table in self.input.choices:
+            if self.written.has(table):
+                rows = self.written.frame(table).withColumn("fault", F.lit(None).cast("string"))
+                measured = rows.agg(F.count(F.lit(1)).alias("rows"), *self.input.measures(table)).collect()
+                summary.take(table, measured[0].asDict())
+                self._judge(table)
+        return self._conclude(files, summary, started, state)
+
+    def _conclude(self, files: Sequence[Mapping[str, Any]], summary: Summary, started: float, state: str) -> Summary:
+        for table, frame in self.input.more(self.written, summary).items():
             self._write(table, frame.coalesce(1))
-        findings = self.input.judge(self._written)
-        if findings is not None:
+            self._judge(table)
+        if self._is_judged:
+            findings = findings_frame(self.spark, self.found)
+            for frame in self._judged:
+                findings = findings.unionByName(frame)
             self._write("findings", findings.repartition(1).sortWithinPartitions(worst_first(), "t0"))
             summary.take_findings(self._count_findings())
         self._write_report(summary, started)
         summary.seconds = round(time.time() - started, 3)
-        self.output.write_manifest(self._manifest(files, summary, started))
+        self.output.write_manifest({"state": state, **self._manifest(files, summary, started)})
         return summary
+
+    def _judge(self, table: str) -> None:
+        judged = self.input.judge(table, self.written, self.limits)
+        if judged is None:
+            return
+        self._is_judged = True
+        if isinstance(judged, DataFrame):
+            self._judged.append(judged)
+        else:
+            self.found += judged
 
     def _write_table(self, table: str) -> dict[str, Any]:
         observation = Observation(f"kafkawire {table}")
@@ -133,51 +176,54 @@ class Job:
         return observation.get
 
     def _write(self, table: str, frame: DataFrame, partitioning: Sequence[str] = ()) -> None:
-        path = str(self.output.table(table))
+        path = self.output.table(table)
         run_watched(
             self.spark,
-            lambda: frame.write.partitionBy(*partitioning).mode("overwrite").parquet(path),
+            lambda: frame.write.format(self.format).partitionBy(*partitioning).mode("overwrite").save(path),
             lambda share: self.report(table, share),
         )
-        if partitioning and not any(self.output.table(table).glob(f"{partitioning[0]}=*")):
+        if partitioning and self.format == "parquet" and not self._has_partitions(table, partitioning[0]):
             # Partitioned and empty is a directory without a file, which nobody could read the columns from.
             self.spark.createDataFrame([], frame.schema).coalesce(1).write.mode("overwrite").parquet(path)
-        self._written.schemas[table] = frame.schema
+        self.written.schemas[table] = frame.schema
+
+    def _has_partitions(self, table: str, column: str) -> bool:
+        return any(name.startswith(f"{column}=") for name in self.output.storage.children(table))
 
     def _count_findings(self) -> dict[tuple[str, str], int]:
-        rows = self._written.frame("findings").groupBy("level", "rule").count().collect()
+        rows = self.written.frame("findings").groupBy("level", "rule").count().collect()
         return {(row["level"], row["rule"]): row["count"] for row in rows}
 
     def _write_report(self, summary: Summary, started: float) -> None:
         findings = None
-        if self._written.has("findings"):
+        if self.written.has("findings"):
             each = Window.partitionBy("level", "rule").orderBy("t0", "text")
-            ranked = self._written.frame("findings").withColumn("rank", F.row_number().over(each))
+            ranked = self.written.frame("findings").withColumn("rank", F.row_number().over(each))
             shown = ranked.filter(F.col("rank") <= _SHOWN_EACH).orderBy(worst_first(), "rule", "rank").drop("rank")
             findings = shown.limit(_SHOWN).toArrow().to_pylist()
+            summary.worst = [{name: row[name] for name in ("level", "rule", "text")} for row in findings[:_WORST]]
         chapters = run_watched(
             self.spark,
-            lambda: self.input.chapters(self._written, summary),
+            lambda: self.input.chapters(self.written, summary),
             lambda share: self.report("report", share),
         )
-        write_report(self.output.report, self.input.describe(), summary, findings, chapters, started)
+        self.output.write_report(page(self.input.describe(), summary, findings, chapters, started))
 
     def _manifest(self, files: Sequence[Mapping[str, Any]], summary: Summary, started: float) -> dict[str, Any]:
         return {
-            "state": "complete",
             "spark": pyspark.__version__,
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "source": self.input.describe(),
             "tables": {
                 table: {
                     "path": table,
-                    "format": "parquet",
+                    "format": self.format,
                     "rows": summary.rows_of(table),
                     "partitioned_by": list(self.input.partitioning(table)),
                 }
-                for table in self._written.schemas
+                for table in self.written.schemas
             },
-            "report": self.output.report.name,
+            "report": REPORT,
             "summary": summary.as_dict(),
             self.input.listed: list(files),
         }

@@ -2,21 +2,24 @@
 
 Rules:
 - A run writes into an empty directory, or replaces an earlier run's tables if told to; nothing else is ever removed.
+- A stream goes on in the directory that it wrote before, and in no other: its manifest says where its checkpoint is.
 - The manifest is there from the start, says `running`, and is put in place whole: `complete` means that every table is.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
 from kafkawire.spark.errors import PipelineError
+from kafkawire.spark.storage import LocalStorage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+    from kafkawire.spark.storage import Storage
 
 MANIFEST: Final = "manifest.json"
 LOG: Final = "spark.log"
@@ -30,59 +33,67 @@ TABLES: Final = (
 class OutputDirectory:
     """Where a run writes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, storage: Storage, checkpoint: str | None = None) -> None:
+        self.storage = storage
+        self._checkpoint = checkpoint
 
     @classmethod
-    def claim(cls, path: Path, *, overwrite: bool = False) -> OutputDirectory:
+    def claim(cls, place: Path | Storage, *, overwrite: bool = False) -> OutputDirectory:
         """Take a directory for a run, or say why it cannot be had."""
-        if path.parts and path.parts[0].endswith(":"):  # what is left of a URI's scheme in a path
-            raise PipelineError(f"{path}: the output must be a directory that this machine and all executors share")
-        if path.exists() and not path.is_dir():
-            raise PipelineError(f"{path} is a file; give a directory to write into")
-        earlier = is_earlier_run(path)
-        if path.is_dir() and any(path.iterdir()):
-            if not earlier:
-                raise PipelineError(f"{path} is not empty and holds no earlier run; give another directory")
-            if not overwrite:
-                raise PipelineError(
-                    f"{path} holds an earlier run; give another directory, or --overwrite to replace it"
-                )
-        directory = cls(path.absolute())
-        directory.path.mkdir(parents=True, exist_ok=True)
-        directory.write_manifest({"state": "running"})
+        output = cls(LocalStorage(place) if isinstance(place, Path) else place)
+        earlier = output._look()
+        if earlier and not overwrite:
+            raise PipelineError(
+                f"{output.root} holds an earlier run; give another directory, or --overwrite to replace it"
+            )
+        output.storage.create()
+        output.write_manifest({"state": "running"})
         if earlier:
-            for table in TABLES:
-                shutil.rmtree(directory.table(table), ignore_errors=True)
-            for file in (LOG, REPORT):
-                (directory.path / file).unlink(missing_ok=True)
-        return directory
+            for name in (*TABLES, LOG, REPORT):
+                output.storage.remove(name)
+        return output
 
-    def table(self, name: str) -> Path:
+    @classmethod
+    def resume(cls, storage: Storage, checkpoint: str) -> OutputDirectory:
+        """Take a directory for a stream: a new one, or the one that it wrote with this checkpoint."""
+        output = cls(storage, checkpoint)
+        earlier = output._look()
+        if earlier and earlier.get("checkpoint") != checkpoint:
+            before = earlier.get("checkpoint")
+            what = f"a stream whose checkpoint is {before}" if before else "a run that was no stream"
+            raise PipelineError(f"{output.root} holds {what}; give another directory")
+        storage.create()
+        output.write_manifest({**earlier, "state": "running"})
+        return output
+
+    @property
+    def root(self) -> str:
+        return self.storage.root
+
+    def table(self, name: str) -> str:
         """Where a table goes."""
-        return self.path / name
+        return f"{self.storage.root}/{name}"
 
-    @property
-    def log_file(self) -> Path:
-        return self.path / LOG
+    def write_report(self, page: str) -> None:
+        self.storage.write_text(REPORT, page)
 
-    @property
-    def report(self) -> Path:
-        return self.path / REPORT
-
-    def write_manifest(self, content: Mapping[str, Any]) -> Path:
+    def write_manifest(self, content: Mapping[str, Any]) -> None:
         """Put a manifest in place of the one that is there."""
-        manifest = self.path / MANIFEST
-        draft = self.path / f"{MANIFEST}.new"
-        draft.write_text(json.dumps({"kafkawire": __version__, **content}, indent=2, ensure_ascii=False) + "\n")
-        draft.replace(manifest)
+        kept = {"checkpoint": self._checkpoint} if self._checkpoint else {}
+        whole = {"kafkawire": __version__, **content, **kept}
+        text = json.dumps(whole, indent=2, ensure_ascii=False, default=str)
+        self.storage.write_text(MANIFEST, text + "\n")
+
+    def _look(self) -> dict[str, Any]:
+        """The manifest of an earlier run; a directory that holds anything else is refused."""
+        if self.storage.is_file():
+            raise PipelineError(f"{self.root} is a file; give a directory to write into")
+        if not self.storage.children():
+            return {}
+        try:
+            manifest = json.loads(self.storage.read_text(MANIFEST) or "")
+        except ValueError:
+            manifest = None
+        if not isinstance(manifest, dict) or not {"kafkawire", "state"} <= manifest.keys():
+            raise PipelineError(f"{self.root} is not empty and holds no earlier run; give another directory")
         return manifest
-
-
-def is_earlier_run(path: Path) -> bool:
-    """Whether a directory holds what a run of ours wrote."""
-    try:
-        manifest = json.loads((path / MANIFEST).read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and "kafkawire" in manifest and "state" in manifest

@@ -22,7 +22,6 @@ from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Ranges, head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from kafkawire.spark.chapters import Block, Unit
     from kafkawire.spark.summary import Summary
@@ -45,20 +44,6 @@ _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
 )
 
 
-def write_report(
-    path: Path,
-    source: Mapping[str, Any],
-    summary: Summary,
-    findings: Sequence[Mapping[str, Any]] | None,
-    chapters: Sequence[Chapter],
-    started: float,
-) -> None:
-    """Write the report of a run; without findings where none could be looked for."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(page(source, summary, findings, chapters, started), "utf-8")
-    draft.replace(path)
-
-
 def page(
     source: Mapping[str, Any],
     summary: Summary,
@@ -66,7 +51,7 @@ def page(
     chapters: Sequence[Chapter],
     started: float,
 ) -> str:
-    """The report as HTML."""
+    """The report of a run as HTML; without findings where none could be looked for."""
     resources = files("kafkawire.spark")
     told = summary.as_dict()
     title = _TITLES[source["kind"]]

@@ -13,31 +13,26 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
-from kafkawire.inspect.diagnose import Finding, Thresholds
-from kafkawire.spark.findings import findings_frame
+from kafkawire.inspect.diagnose import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, Row
 
-    from kafkawire.spark.written import WrittenTables
+    from kafkawire.inspect.diagnose import Thresholds
 
 _MOST: Final = 100
 _AHEAD: Final = timedelta(days=1)
 
 
-def judge_segments(tables: WrittenTables, limits: Thresholds | None = None) -> DataFrame:
-    """Every finding about log files."""
-    limits = limits or Thresholds()
-    found: list[Finding] = []
-    if tables.has("faults"):
-        found += _damage(tables.frame("faults"))
-    if tables.has("index_errors"):
-        found += _wrong_indexes(tables.frame("index_errors"))
-    if tables.has("batches"):
-        found += judge_batches(tables.frame("batches"), limits)
-    return findings_frame(tables.spark, found)
+def judge_table(table: str, rows: DataFrame, limits: Thresholds) -> list[Finding]:
+    """Every finding that one of the tables of log files gives."""
+    if table == "faults":
+        return list(_damage(rows))
+    if table == "index_errors":
+        return list(_wrong_indexes(rows))
+    return judge_batches(rows, limits) if table == "batches" else []
 
 
 def judge_batches(batches: DataFrame, limits: Thresholds) -> list[Finding]:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what every Spark user ca
 
 from kafkawire.spark.listing import list_segments
 from kafkawire.spark.report_segments import segment_chapters
-from kafkawire.spark.segment_rules import judge_segments
+from kafkawire.spark.segment_rules import judge_table
 from kafkawire.spark.segments import FORMAT
 from kafkawire.spark.summary import SegmentsSummary, Summary, batch_measures, formats_of, record_measures
 from kafkawire.spark.tables import COLUMNS
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from kafkawire.inspect.diagnose import Finding, Thresholds
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.listing import SegmentFile
     from kafkawire.spark.written import WrittenTables
@@ -103,8 +104,8 @@ class SegmentsInput:
         summary.fault_examples = [row.asDict() for row in shown.collect()]
         return {"faults": faults}
 
-    def judge(self, tables: WrittenTables) -> DataFrame:
-        return judge_segments(tables)
+    def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> list[Finding]:
+        return judge_table(table, tables.frame(table), limits)
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         assert isinstance(summary, SegmentsSummary)

@@ -37,6 +37,7 @@ class Summary:
     last_timestamp: int | None = None
     findings: dict[str, int] | None = None
     rules: dict[str, int] = field(default_factory=dict)
+    worst: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     rows: dict[str, int] = field(default_factory=dict)
 

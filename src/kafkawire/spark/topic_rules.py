@@ -1,7 +1,6 @@
-"""What live topics show to be wrong: in their batches, in how they are spread, and in the groups that read them.
+"""What live topics show to be wrong besides what their batches do: how they are spread, and the groups that read them.
 
 Rules:
-- The rules for batches are those for log files.
 - Lag is summed by group and topic. A group without members that is behind is worth knowing at any size: nobody reads.
 - A partition is uneven by its records, against the mean of its topic's partitions that were read.
 """
@@ -12,37 +11,19 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
-from kafkawire.inspect.diagnose import Finding, Thresholds
+from kafkawire.inspect.diagnose import Finding
 from kafkawire.spark.aggregates import readable_key
-from kafkawire.spark.findings import findings_frame
-from kafkawire.spark.segment_rules import judge_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
+    from kafkawire.inspect.diagnose import Thresholds
     from kafkawire.spark.group_offsets import GroupOffset
-    from kafkawire.spark.written import WrittenTables
 
 _MOST: Final = 100
 _IDLE: Final = ("Empty", "Dead")
-
-
-def judge_topics(
-    tables: WrittenTables,
-    groups: Sequence[GroupOffset],
-    partitions: Mapping[str, int],
-    limits: Thresholds | None = None,
-) -> DataFrame:
-    """Every finding about topics; `partitions` says how many of each topic were read."""
-    limits = limits or Thresholds()
-    found = [*judge_committed(groups), *judge_lag(groups, limits)]
-    if tables.has("batches"):
-        found += judge_batches(tables.frame("batches"), limits)
-    if tables.has("records"):
-        found += _uneven(tables.frame("records"), partitions, limits)
-    return findings_frame(tables.spark, found)
 
 
 def judge_committed(groups: Iterable[GroupOffset]) -> Iterator[Finding]:
@@ -86,7 +67,8 @@ def judge_lag(groups: Iterable[GroupOffset], limits: Thresholds) -> Iterator[Fin
         yield Finding("lag", "warning" if lag >= limits.lag else "info", text, advice, entity=group, count=len(rows))
 
 
-def _uneven(records: DataFrame, partitions: Mapping[str, int], limits: Thresholds) -> Iterator[Finding]:
+def judge_spread(records: DataFrame, partitions: Mapping[str, int], limits: Thresholds) -> Iterator[Finding]:
+    """Topics whose records are not spread over their partitions; `partitions` says how many of each were read."""
     by_partition = records.groupBy("topic", "partition").agg(F.count(F.lit(1)).alias("records"))
     summed = by_partition.groupBy("topic").agg(
         F.sum("records").alias("all"), F.max(F.struct("records", "partition")).alias("largest")

@@ -21,12 +21,13 @@ from kafkawire.client.fetch import BulkReader
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.spark.group_offsets import GroupOffsets, read_group_offsets
 from kafkawire.spark.report_topics import topic_chapters
+from kafkawire.spark.segment_rules import judge_batches
 from kafkawire.spark.summary import LogSummary, Summary, batch_measures, formats_of, record_measures
 from kafkawire.spark.tables import COLUMNS, TABLES
 from kafkawire.spark.topic_batch import whole_ranges
 from kafkawire.spark.topic_offsets import TopicLookup
 from kafkawire.spark.topic_options import FORMAT, STRATEGIES, TopicOptions
-from kafkawire.spark.topic_rules import judge_topics
+from kafkawire.spark.topic_rules import judge_committed, judge_lag, judge_spread
 from kafkawire.spark.topic_stream import as_json
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from kafkawire.inspect.diagnose import Finding, Thresholds
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.written import WrittenTables
 
@@ -75,6 +77,7 @@ class TopicsInput:
     """Topics of a cluster, by the options of `spark.read.format("kafkawire")`."""
 
     options: Mapping[str, str]
+    is_stream: bool = False
     kind: str = "topic"
     listed: str = "ranges"
     unit: Literal["bytes", "items"] = "items"
@@ -90,6 +93,12 @@ class TopicsInput:
 
     def amount(self) -> int:
         return sum(each.end - each.start for each in self._ranges or ())
+
+    def look(self) -> bool:
+        """Whether there is a partition to read; a topic that is not there is an error."""
+        options = self._parsed()
+        with BulkReader(config=dict(options.client)) as reader:
+            return bool(TopicLookup(options, reader).partitions())
 
     def nothing(self) -> str:
         return f"no topic matches {self._parsed().topics[0]!r}"
@@ -124,8 +133,24 @@ class TopicsInput:
             "startingOffsets": json.dumps(as_json({each.place: each.start for each in ranges})),
             "endingOffsets": json.dumps(as_json({each.place: each.end for each in ranges})),
         }
-        rows = spark.read.format(FORMAT).options(**own).load()
-        return rows.select(*(_column(rows, name) for name in TABLES[table]))
+        return _as_from_files(spark.read.format(FORMAT).options(**own).load(), table)
+
+    def read_stream(self, spark: SparkSession, table: str) -> DataFrame:
+        """The rows of a table as they come, from the offsets on that the options say."""
+        own = {"startingOffsets": "earliest", "includeHeaders": "true", **self.options, "table": table}
+        return self.sound(_as_from_files(spark.readStream.format(FORMAT).options(**own).load(), table))
+
+    def look_at(self, tables: WrittenTables) -> None:
+        """Take the ranges from tables that a stream has written, and look up logs and groups as they are now."""
+        read: dict[TopicPartition, tuple[int, int]] = {}
+        for name, lowest, highest in (("batches", "base_offset", "last_offset"), ("records", "offset", "offset")):
+            if tables.has(name):
+                spans = tables.frame(name).groupBy("topic", "partition").agg(F.min(lowest), F.max(highest) + 1)
+                read |= {TopicPartition(row[0], row[1]): (row[2], row[3]) for row in spans.collect()}
+        bounds = self._look_up_bounds()
+        self._ranges = [
+            ReadRange(*place, first, *read.get(place, (first, first)), end) for place, (first, end) in bounds.items()
+        ]
 
     def sound(self, rows: DataFrame) -> DataFrame:
         return rows.drop("fault")
@@ -145,28 +170,39 @@ class TopicsInput:
         summary.rows["group_offsets"] = len(self._groups.rows)
         return {"group_offsets": self._groups.frame(tables.spark)}
 
-    def judge(self, tables: WrittenTables) -> DataFrame:
-        return judge_topics(tables, self._groups.rows, Counter(each.topic for each in self._ranges or ()))
+    def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> list[Finding]:
+        if table == "group_offsets":
+            return [*judge_committed(self._groups.rows), *judge_lag(self._groups.rows, limits)]
+        rows = tables.frame(table)
+        if table == "batches":
+            return judge_batches(rows, limits)
+        return list(judge_spread(rows, Counter(each.topic for each in self._ranges or ()), limits))
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         assert isinstance(summary, TopicsSummary)
         return topic_chapters(tables, summary, self._ranges or [], self._groups)
 
     def _parsed(self) -> TopicOptions:
-        return TopicOptions.parse(self.options, is_stream=False)
+        return TopicOptions.parse(self.options, is_stream=self.is_stream)
+
+    def _look_up_bounds(self) -> dict[TopicPartition, tuple[int, int]]:
+        options = self._parsed()
+        with BulkReader(config=dict(options.client)) as reader:
+            bounds = log_bounds(TopicLookup(options, reader), reader)
+        self._groups = read_group_offsets(dict(options.client), bounds)
+        return bounds
 
     def _look_up(self) -> list[ReadRange]:
         options = self._parsed()
+        bounds = self._look_up_bounds()
         with BulkReader(config=dict(options.client)) as reader:
-            lookup = TopicLookup(options, reader)
-            bounds = log_bounds(lookup, reader)
-            kept = {TopicPartition(each.topic, each.partition): each for each in whole_ranges(lookup, options)}
+            found_ranges = whole_ranges(TopicLookup(options, reader), options)
+        kept = {TopicPartition(each.topic, each.partition): each for each in found_ranges}
         ranges = []
         for place, (first, end) in bounds.items():
             found = kept.get(place)
             read = (found.start, found.end) if found else (end, end)
-            ranges.append(ReadRange(*place, first, *read, end))
-        self._groups = read_group_offsets(dict(options.client), bounds)
+            ranges.append(ReadRange(*place, first, *read, max(end, read[1])))
         return ranges
 
 
@@ -203,7 +239,10 @@ def _is_bound(name: str) -> bool:
     return lower in (each.lower() for each in STRATEGIES) or _BOUNDS.fullmatch(lower) is not None
 
 
-def _column(rows: DataFrame, name: str) -> Column:
-    given = _RENAMED.get(name, name)
-    found = F.col(given) if given in rows.columns else F.lit(None)
-    return found.cast(COLUMNS[name]).alias(name)
+def _as_from_files(rows: DataFrame, table: str) -> DataFrame:
+    columns = []
+    for name in TABLES[table]:
+        given = _RENAMED.get(name, name)
+        found = F.col(given) if given in rows.columns else F.lit(None)
+        columns.append(found.cast(COLUMNS[name]).alias(name))
+    return rows.select(*columns)

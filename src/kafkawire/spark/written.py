@@ -1,9 +1,4 @@
-"""The tables that a run has written, read back as frames.
-
-Rules:
-- Frames have the schema that was written: nothing is guessed, so that a topic called `2024` stays a word.
-- A table that the run was not asked for is not there; who needs it asks `has` first.
-"""
+"""Tables that a run has written, as the steps after them see them."""
 
 from __future__ import annotations
 
@@ -24,10 +19,14 @@ class WrittenTables:
     spark: SparkSession
     output: OutputDirectory
     schemas: dict[str, StructType] = field(default_factory=dict)
+    format: str = "parquet"
 
     def has(self, *names: str) -> bool:
         return all(name in self.schemas for name in names)
 
     def frame(self, name: str) -> DataFrame:
         """A table as it lies on disk."""
-        return self.spark.read.schema(self.schemas[name]).parquet(str(self.output.table(name)))
+        reader = self.spark.read.format(self.format)
+        if self.format == "parquet":  # without its schema, the type of the topic's column would be guessed
+            reader = reader.schema(self.schemas[name])
+        return reader.load(self.output.table(name))

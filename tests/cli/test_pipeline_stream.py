@@ -1,0 +1,153 @@
+"""`kafkawire pipeline stream`: topics into tables, stopped, killed, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.filled import FilledBroker
+from tests.spark.running import spark
+from tests.spark.written import read_table
+
+from kafkawire.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = ["spark"]
+pytestmark = pytest.mark.timeout(240)
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def broker() -> Iterator[FilledBroker]:
+    with FilledBroker() as broker:
+        broker.create_topic("t", 2)
+        broker.fill("t", 30)
+        broker.fill("t", 20, partition=1)
+        yield broker
+
+
+def arguments(broker: FilledBroker, root: Path, *more: str) -> list[str]:
+    places = ["--out", str(root / "out"), "--checkpoint", str(root / "checkpoint")]
+    fetch = ["-X", "fetch.max.wait.ms=50"]
+    return ["pipeline", "stream", "-b", broker.bootstrap_servers, "t", *fetch, *places, *more]
+
+
+def offsets(root: Path) -> list[tuple[int, int]]:
+    """What every reader of the records table finds, in order; one that was read twice is there twice."""
+    table = read_table(root / "out", "records").select(["partition", "offset"])
+    return sorted((row["partition"], row["offset"]) for row in table.to_pylist())
+
+
+def manifest(root: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((root / "out" / "manifest.json").read_text())
+    return content
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+def test_a_stream_ends_with_what_there_is_and_goes_on_from_there(
+    tmp_path: Path, broker: FilledBroker, capsys: Capture
+) -> None:
+    now = ("--trigger", "available-now", "--json")
+    assert main(arguments(broker, tmp_path, *now, "--option", "maxOffsetsPerTrigger=20")) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["records"], first["offsets"], first["batches"]) == (50, 50, 2)
+    broker.fill("t", 5, first=30)
+    assert main(arguments(broker, tmp_path, *now)) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert (second["records"], second["batches"], second["findings"]) == (55, 3, {"error": 0, "warning": 0, "info": 0})
+    assert offsets(tmp_path) == [(0, n) for n in range(35)] + [(1, n) for n in range(20)]
+    told = manifest(tmp_path)
+    assert (told["state"], told["tables"]["records"]["rows"], told["checkpoint"]) == (
+        "complete",
+        55,
+        str(tmp_path / "checkpoint"),
+    )
+    assert "<h1>Kafka topics</h1>" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+def test_nothing_to_read_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
+    with FilledBroker() as broker:
+        broker.create_topic("t")
+        assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "records")) == 0
+    assert "partitions  1" in capsys.readouterr().out
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+def test_a_stream_stops_when_told_and_what_was_cut_short_is_repeated_once(
+    tmp_path: Path, broker: FilledBroker, capsys: Capture
+) -> None:
+    """The second half makes the files look as a kill leaves them: written, and neither counted nor committed."""
+    log, commits = tmp_path / "out" / "records" / "_spark_metadata", tmp_path / "checkpoint" / "records" / "commits"
+
+    def write_more_then_stop() -> None:
+        wait_until((commits / "0").exists)
+        broker.fill("t", 10, first=30)
+        wait_until((commits / "1").exists)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=write_more_then_stop)
+    thread.start()
+    assert main(arguments(broker, tmp_path, "--trigger", "200ms", "--table", "records")) == 0
+    thread.join()
+    everything = [(0, n) for n in range(40)] + [(1, n) for n in range(20)]
+    assert offsets(tmp_path) == everything
+    captured = capsys.readouterr()
+    assert "records     60" in captured.out
+    assert "records 60, " in captured.err
+    for file in (log / "1", log / ".1.crc", commits / "1", commits / ".1.crc"):
+        file.unlink()
+    assert main(arguments(broker, tmp_path, "--trigger", "available-now", "--table", "records")) == 0
+    assert offsets(tmp_path) == everything
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
+    tmp_path: Path, broker: FilledBroker, capsys: Capture
+) -> None:
+    assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 0
+    (tmp_path / "checkpoint").rename(tmp_path / "aside")
+    assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 1
+    assert "reading anew would repeat it" in capsys.readouterr().err
+    (tmp_path / "aside").rename(tmp_path / "checkpoint")
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 1
+    assert "going on would leave out what it held" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "problem"),
+    [
+        (("--trigger", "soon"), 1, "--trigger is 'soon', expected a length of time"),
+        (("--option", "endingOffsets=latest"), 1, "a stream has no end"),
+        (("--set", "lagg=5"), 2, "no threshold 'lagg'; did you mean lag?"),
+        (("--set", "lag=many"), 2, "--set lag=many: expected a whole number"),
+        (("--format", "delta"), 1, "--format delta needs the package delta-spark"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_spark_starts(
+    tmp_path: Path, broker: FilledBroker, capsys: Capture, more: tuple[str, ...], code: int, problem: str
+) -> None:
+    assert main(arguments(broker, tmp_path, *more)) == code
+    assert problem in capsys.readouterr().err
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
