@@ -15,29 +15,23 @@ from kafkawire.client.errors import OptionError, RecordTooLargeError, RequestTim
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.partitioner import partition_of_key
 from kafkawire.messages.errors import MessageTooLargeError
-from kafkawire.testing import RunningBroker
+from kafkawire.testing import RunningBroker as FailingBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.client.conftest import RunningBroker
 
 QUICK: dict[str, Any] = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5}
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[RunningBroker]:
-    with RunningBroker() as broker:
-        yield broker
-
-
-def write(broker: RunningBroker, topic: str, *chunks: dict[str, Any], **options: Any) -> None:
-    with BulkWriter(broker.bootstrap_servers, **{**QUICK, **options}) as writer:
+def write(bootstrap: str, topic: str, *chunks: dict[str, Any], **options: Any) -> None:
+    with BulkWriter(bootstrap, **{**QUICK, **options}) as writer:
         for chunk in chunks:
             writer.write(topic, pa.record_batch(chunk))
 
 
-def read(broker: RunningBroker, topic: str, partition: int = 0) -> list[dict[str, Any]]:
-    with BulkReader(broker.bootstrap_servers, fetch_max_wait_ms=20) as reader:
+def read(bootstrap: str, topic: str, partition: int = 0) -> list[dict[str, Any]]:
+    with BulkReader(bootstrap, fetch_max_wait_ms=20) as reader:
         batches = list(reader.read(topic, partition, 0))
         return pa.Table.from_batches(batches).to_pylist() if batches else []
 
@@ -48,7 +42,7 @@ def test_rows_are_read_back_as_they_were_written(broker: RunningBroker, codec: s
     broker.create_topic(topic)
     headers = [[("a", b"1"), ("a", None)], None, []]
     write(
-        broker,
+        broker.bootstrap,
         topic,
         {
             "key": pa.array([b"k", None, b""], pa.binary()),
@@ -58,7 +52,7 @@ def test_rows_are_read_back_as_they_were_written(broker: RunningBroker, codec: s
         },
         compression_type=codec,
     )
-    rows = read(broker, topic)
+    rows = read(broker.bootstrap, topic)
     assert [(row["key"], row["value"]) for row in rows] == [(b"k", b"one"), (None, None), (b"", b"")]
     assert [[(each["key"], each["value"]) for each in row["headers"]] for row in rows] == [headers[0], [], []]
     assert [row["timestamp"].timestamp() for row in rows] == [0.005, 0.006, 0.007]
@@ -72,25 +66,27 @@ def test_rows_go_where_they_say_or_their_key_does_in_their_order(broker: Running
         "value": pa.array([str(number) for number in range(3000)]),
         "partition": pa.array([1 if number % 100 == 0 else None for number in range(3000)], pa.int32()),
     }
-    write(broker, "placed", chunk, batch_size=2000)
+    write(broker.bootstrap, "placed", chunk, batch_size=2000)
     expected: dict[int, list[int]] = {0: [], 1: [], 2: []}
     for number, key in enumerate(keys):
         expected[1 if number % 100 == 0 else partition_of_key(key, 3)].append(number)
-    assert {each: [int(row["value"]) for row in read(broker, "placed", each)] for each in range(3)} == expected
+    assert {
+        each: [int(row["value"]) for row in read(broker.bootstrap, "placed", each)] for each in range(3)
+    } == expected
 
 
 def test_rows_without_a_key_stay_together_and_move_on_with_the_next_call(broker: RunningBroker) -> None:
     broker.create_topic("keyless", 2)
-    write(broker, "keyless", *({"value": [b"%d" % number] * 10} for number in range(4)))
-    values = [[row["value"] for row in read(broker, "keyless", each)] for each in (0, 1)]
+    write(broker.bootstrap, "keyless", *({"value": [b"%d" % number] * 10} for number in range(4)))
+    values = [[row["value"] for row in read(broker.bootstrap, "keyless", each)] for each in (0, 1)]
     assert sorted(map(len, values)) == [20, 20]
     assert {value[0] for value in values} == {b"0", b"1"}
 
 
 def test_times_are_now_where_rows_have_none(broker: RunningBroker) -> None:
     broker.create_topic("now")
-    write(broker, "now", {"value": [b"1"]})
-    assert read(broker, "now")[0]["timestamp"].year >= 2024
+    write(broker.bootstrap, "now", {"value": [b"1"]})
+    assert read(broker.bootstrap, "now")[0]["timestamp"].year >= 2024
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -116,37 +112,35 @@ def test_whatever_fails_rows_arrive_once_and_in_order(seed: int) -> None:
 
 
 def test_what_the_broker_refuses_is_raised_with_its_reason(broker: RunningBroker) -> None:
-    broker.create_topic("tight", configs={"max.message.bytes": "200"})
+    broker.create_topic("tight", max_message_bytes="200")
     with pytest.raises(MessageTooLargeError, match="tight-0"):
-        write(broker, "tight", {"value": [b"fits"]}, {"value": [bytes(500)]})
+        write(broker.bootstrap, "tight", {"value": [b"fits"]}, {"value": [bytes(500)]})
 
 
 def test_a_leader_that_stays_away_is_given_up_with_the_brokers_error() -> None:
-    with RunningBroker() as failing:
+    with FailingBroker() as failing:
         failing.create_topic("away")
         failing.fail_next("Produce", "NOT_ENOUGH_REPLICAS", times=1000)
         with pytest.raises(RequestTimeoutError, match=r"away-0, after NOT_ENOUGH_REPLICAS .*given up after 0\.05 s"):
-            write(failing, "away", {"value": [b"1"]}, delivery_timeout_ms=50)
+            write(failing.bootstrap_servers, "away", {"value": [b"1"]}, delivery_timeout_ms=50)
 
 
-def test_a_topic_is_created_where_brokers_do_that(broker: RunningBroker) -> None:
-    write(broker, "made-by-writing", {"value": [b"1"]})
-    assert len(read(broker, "made-by-writing")) == 1
+def test_a_topic_is_created_where_brokers_do_that() -> None:
+    with FailingBroker() as willing:
+        write(willing.bootstrap_servers, "made-by-writing", {"value": [b"1"]})
+        assert len(read(willing.bootstrap_servers, "made-by-writing")) == 1
 
 
-def test_a_topic_that_nobody_creates_is_given_up() -> None:
-    with (
-        RunningBroker(config={"auto.create.topics.enable": "false"}) as strict,
-        pytest.raises(RequestTimeoutError, match="topic 'nowhere': given up"),
-    ):
-        write(strict, "nowhere", {"value": [b"1"]}, max_block_ms=50)
+def test_a_topic_that_nobody_creates_is_given_up(broker: RunningBroker) -> None:
+    with pytest.raises(RequestTimeoutError, match="topic 'nowhere': given up"):
+        write(broker.bootstrap, "nowhere", {"value": [b"1"]}, max_block_ms=50)
 
 
 def test_what_cannot_be_sent_is_refused_before_it_is(broker: RunningBroker) -> None:
     broker.create_topic("refusing", 2)
     with pytest.raises(UnknownPartitionError, match="topic 'refusing' has 2 partitions, a row says 7"):
-        write(broker, "refusing", {"value": [b"1"], "partition": pa.array([7], pa.int32())})
+        write(broker.bootstrap, "refusing", {"value": [b"1"], "partition": pa.array([7], pa.int32())})
     with pytest.raises(RecordTooLargeError, match="expected at most max_request_size, 100"):
-        write(broker, "refusing", {"value": [bytes(500)]}, max_request_size=100)
+        write(broker.bootstrap, "refusing", {"value": [bytes(500)]}, max_request_size=100)
     with pytest.raises(OptionError, match="acks=0"):
-        BulkWriter(broker.bootstrap_servers, acks=0)
+        BulkWriter(broker.bootstrap, acks=0)

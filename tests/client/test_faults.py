@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.proxy import FaultyProxy
 
-from kafkawire.broker.broker import Broker
 from kafkawire.client import Admin, Consumer, NewTopic, Producer, RequestTimeoutError, TopicPartition
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.options import parse_address
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import RunningBroker
+    from tests.client.conftest import Restartable, RunningBroker
 
 QUICK: dict[str, Any] = {
     "retry_backoff_ms": 5,
@@ -180,30 +177,22 @@ def test_bulk_reading_goes_on_after_cuts(broker: RunningBroker, topic: str) -> N
     asyncio.run(asyncio.wait_for(main(), 30))
 
 
-def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(restartable: Restartable) -> None:
     async def main() -> None:
-        broker = Broker(tmp_path / "data")
-        await broker.start()
-        port = parse_address(broker.bootstrap)[1]
-        async with Admin(bootstrap_servers=broker.bootstrap) as admin:
+        bootstrap = restartable.bootstrap
+        async with Admin(bootstrap_servers=bootstrap) as admin:
             await admin.create_topics([NewTopic(name="t", num_partitions=1)])
-        producer = Producer(bootstrap_servers=broker.bootstrap, max_batch_size=200, **QUICK)
-        await producer.start()
-        futures = []
-        for number in range(300):
-            futures.append(await producer.send("t", b"%d" % number))
-            if number % 100 == 50:
-                await asyncio.sleep(0.01)
-                await broker.stop()
-                await asyncio.sleep(0.02)
-                broker = Broker(tmp_path / "data", port=port)
-                await broker.start()
-        places = await asyncio.wait_for(asyncio.gather(*futures), 20)
-        await producer.stop()
+        settings: dict[str, Any] = {"bootstrap_servers": bootstrap, **QUICK}
+        async with Producer(max_batch_size=200, **settings) as producer:
+            futures = []
+            for number in range(300):
+                futures.append(await producer.send("t", b"%d" % number))
+                if number % 100 == 50:
+                    await asyncio.sleep(0.01)
+                    await asyncio.to_thread(restartable.restart)
+            places = await asyncio.wait_for(asyncio.gather(*futures), 20)
         assert [place.offset for place in places] == list(range(300))
-        settings: dict[str, Any] = {"auto_offset_reset": "earliest", **QUICK}
-        async with Consumer("t", bootstrap_servers=broker.bootstrap, **settings) as consumer:
+        async with Consumer("t", auto_offset_reset="earliest", **settings) as consumer:
             assert [int((await consumer.getone()).value) for _ in range(300)] == list(range(300))
-        await broker.stop()
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 90))
