@@ -54,11 +54,11 @@ def _reading(
     frame = _topic(spark, broker, subscribe=topic)
     frame.write.parquet(path)
     parquet = spark.read.parquet(path)
-    ours, theirs = _best({"ours": lambda: _to_nowhere(frame), "theirs": lambda: _to_nowhere(parquet)})
+    ours, theirs = best_seconds({"ours": lambda: to_nowhere(frame), "theirs": lambda: to_nowhere(parquet)})
     note = f"{count / ours / 1e6:.2f} M rows/s, {count * size / ours / 1e6:.0f} MB/s of values"
     yield Row(f"topic to noop, {size}-byte values", "x Parquet", theirs / ours, floor, note=note)
     target = str(root / "copy")
-    ours, theirs = _best(
+    ours, theirs = best_seconds(
         {
             "ours": lambda: frame.write.mode("overwrite").parquet(target),
             "theirs": lambda: parquet.write.mode("overwrite").parquet(target),
@@ -66,12 +66,12 @@ def _reading(
     )
     yield Row(f"topic to Parquet, {size}-byte values", "x Parquet", theirs / ours, 0.75, note=f"{ours:.2f} s")
     slim = _topic(spark, broker, "offset bigint", subscribe=topic)
-    [narrow] = _best({"ours": lambda: _to_nowhere(slim)})
+    [narrow] = best_seconds({"ours": lambda: to_nowhere(slim)})
     yield Row(f"topic to noop, only offsets of {size}-byte values", "M rows/s", count / narrow / 1e6)
     broker.create_topic(f"copy-{size}", PARTITIONS)
     outgoing = parquet.select("key", "value").write.format("kafkawire").mode("append")
     outgoing = outgoing.option("kafka.bootstrap.servers", broker.bootstrap_servers).option("topic", f"copy-{size}")
-    [writing] = _best({"ours": outgoing.save})
+    [writing] = best_seconds({"ours": outgoing.save})
     note = f"{count * size / writing / 1e6:.0f} MB/s of values"
     yield Row(f"Parquet to topic, {size}-byte values, by key", "M rows/s", count / writing / 1e6, note=note)
     shutil.rmtree(path)
@@ -82,7 +82,7 @@ def _task_cost(spark: SparkSession, broker: RunningBroker) -> Row:
     tasks = 200
     _fill(broker, "tasks", 100, tasks * 10)
     frame = _topic(spark, broker, "offset bigint", subscribe="tasks", maxRecordsPerPartition="10")
-    [seconds] = _best({"ours": lambda: _to_nowhere(frame)})
+    [seconds] = best_seconds({"ours": lambda: to_nowhere(frame)})
     return Row("a task with ten records", "ms", 2 * seconds / frame.rdd.getNumPartitions() * 1000, 20, at_most=True)
 
 
@@ -112,6 +112,11 @@ def _trigger_times(frame: DataFrame, checkpoint: Path) -> list[int]:
 
 def _fill(broker: RunningBroker, topic: str, size: int, count: int, partitions: int = PARTITIONS) -> None:
     broker.create_topic(topic, partitions)
+    fill(broker.bootstrap_servers, topic, size, count, partitions)
+
+
+def fill(address: str, topic: str, size: int, count: int, partitions: int = PARTITIONS) -> None:
+    """Write records with keys and values that do not compress."""
     noise = random.Random(1).randbytes(CHUNK * size)
     columns: dict[str, Any] = {
         "key": [b"%016d" % number for number in range(CHUNK)],
@@ -119,7 +124,7 @@ def _fill(broker: RunningBroker, topic: str, size: int, count: int, partitions: 
         "partition": pa.array([number % partitions for number in range(CHUNK)], pa.int32()),
     }
     chunk = pa.record_batch(columns)
-    with BulkWriter(broker.bootstrap_servers) as writer:
+    with BulkWriter(address) as writer:
         for first in range(0, count, CHUNK):
             writer.write(topic, chunk.slice(0, min(CHUNK, count - first)))
 
@@ -130,11 +135,12 @@ def _topic(spark: SparkSession, broker: RunningBroker, schema: str | None = None
     return (reader.schema(schema) if schema else reader).load()
 
 
-def _to_nowhere(frame: DataFrame) -> None:
+def to_nowhere(frame: DataFrame) -> None:
+    """Read every row and drop it."""
     frame.write.format("noop").mode("overwrite").save()
 
 
-def _best(contenders: dict[str, Callable[[], None]]) -> list[float]:
+def best_seconds(contenders: dict[str, Callable[[], None]]) -> list[float]:
     """Seconds of each, the best of rounds in which they take turns; a round before them warms up."""
     best = dict.fromkeys(contenders, float("inf"))
     for turn in range(ROUNDS + 1):

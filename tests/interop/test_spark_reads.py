@@ -66,7 +66,6 @@ SAME_ROWS: dict[str, tuple[dict[str, str], int]] = {
     "more tasks": ({"subscribe": "spark-plain", "minPartitions": "9"}, 107),
     "small tasks": ({"subscribe": "spark-plain", "maxRecordsPerPartition": "30"}, 107),
     "more and small tasks": ({"subscribe": "spark-plain", "maxRecordsPerPartition": "40", "minPartitions": "6"}, 107),
-    "a group of one's own": ({"subscribe": "spark-plain", "kafka.group.id": "spark-fixed"}, 107),
     "small fetches": (
         {"subscribe": "spark-codecs", "kafka.max.partition.fetch.bytes": "1000", "includeHeaders": "true"},
         25,
@@ -92,6 +91,12 @@ def test_the_rows_of_transactions_are_the_same(
     ours, theirs = (rows_of(load(spark, form, apache_kafka.bootstrap, options)) for form in (OURS, THEIRS))
     assert ours == theirs
     assert len(ours[transactions, 0]) == count
+
+
+def test_the_rows_of_a_named_group_are_the_same(spark: SparkSession, filled: str) -> None:
+    options = {"subscribe": "spark-plain", "kafka.group.id": f"spark-{filled}"}
+    ours, theirs = (rows_of(load(spark, form, filled, options)) for form in (OURS, THEIRS))
+    assert ours == theirs
 
 
 def tasks(frame: DataFrame) -> list[Any]:

