@@ -182,3 +182,26 @@ def test_what_a_source_does_not_have_is_refused(
 def read_manifest(directory: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((directory / "manifest.json").read_text())
     return content
+
+
+@pytest.mark.usefixtures("spark")
+def test_results_go_to_a_url_of_hadoop_and_files_may_come_from_one(tmp_path: Path, capsys: Capture) -> None:
+    write_segment(tmp_path / "orders-0", batches(3))
+    out = f"file://{tmp_path}/lake/tables"
+    assert pipeline(f"file://{tmp_path}/orders-*", "--out", out) == 0
+    assert f"report:   {out}/report.html" in capsys.readouterr().out
+    lake = tmp_path / "lake" / "tables"
+    assert read_table(lake, "records").num_rows == 30
+    assert read_manifest(lake)["state"] == "complete"
+    assert (lake / "report.html").read_text().startswith("<!doctype html>")
+    assert pipeline(tmp_path / "orders-0", "--out", out) == 1
+    assert "holds an earlier run" in capsys.readouterr().err
+    assert pipeline(tmp_path / "orders-0", "--out", out, "--overwrite", "--table", "batches") == 0
+    assert not (lake / "records").exists()
+
+
+def test_a_format_that_is_not_installed_says_what_to_install(tmp_path: Path, capsys: Capture) -> None:
+    write_segment(tmp_path / "orders-0", batches(1))
+    assert pipeline(tmp_path / "orders-0", "--out", tmp_path / "tables", "--format", "delta") == 1
+    assert "run: pip install delta-spark" in capsys.readouterr().err
+    assert not (tmp_path / "tables").exists()

@@ -169,7 +169,7 @@ def _check_options(args: argparse.Namespace) -> None:
 
 def run_segments(paths: list[str], out: Path | str, *, mode: str = "PERMISSIVE", **how: Unpack[How]) -> SegmentsSummary:
     """Run the job over log files with a progress bar, in a Spark session of its own unless one is running."""
-    _require_spark()
+    _require_spark(how)
     from kafkawire.spark.segments_input import SegmentsInput
     from kafkawire.spark.summary import SegmentsSummary
 
@@ -180,7 +180,7 @@ def run_segments(paths: list[str], out: Path | str, *, mode: str = "PERMISSIVE",
 
 def run_topics(options: dict[str, str], out: Path | str, **how: Unpack[How]) -> TopicsSummary:
     """Run the job over live topics, given by the options of the format `kafkawire`, with a progress bar."""
-    _require_spark()
+    _require_spark(how)
     from kafkawire.spark.topics_input import TopicsInput, TopicsSummary
 
     summary = _run(TopicsInput(options), out, how)
@@ -190,7 +190,7 @@ def run_topics(options: dict[str, str], out: Path | str, **how: Unpack[How]) -> 
 
 def run_captures(paths: list[str], out: Path | str, *, values: bool = False, **how: Unpack[How]) -> CapturesSummary:
     """Run the job over captures with a progress bar, in a Spark session of its own unless one is running."""
-    _require_spark()
+    _require_spark(how)
     from kafkawire.spark.captures_input import CapturesInput, CapturesSummary
 
     summary = _run(CapturesInput(paths, values, how.get("tables", _CAPTURES)), out, how)
@@ -208,7 +208,7 @@ def run_stream(
     **how: Unpack[How],
 ) -> TopicsSummary:
     """Read topics into tables until told to stop, by SIGINT or SIGTERM where nothing else is said."""
-    _require_spark()
+    _require_spark(how)
     from kafkawire.inspect.diagnose import Thresholds
     from kafkawire.spark.outputs import OutputDirectory
     from kafkawire.spark.storage import LocalStorage
@@ -266,10 +266,12 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
             return run_interruptible(spark, job.run)
 
 
-def _require_spark() -> None:
+def _require_spark(how: How) -> None:
     from kafkawire.spark.session import require_spark
+    from kafkawire.spark.table_formats import settings_of
 
     require_spark()
+    settings_of(how.get("table_format", "parquet"))
 
 
 @contextmanager

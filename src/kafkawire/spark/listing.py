@@ -6,7 +6,8 @@ Rules:
 - Topic and partition come from the directory's name, `<topic>-<partition>`; both are unknown where it is none.
 - Directories that Kafka has set aside (`.<id>-delete`, `-future`, `-stray`) hold copies and leftovers: searching passes
   them by, naming them reads them.
-- Paths may be URIs of any file system that pyarrow knows; `s3a://` and `s3n://` mean `s3://`.
+- Paths may be URIs of any file system that pyarrow knows, and of those that fsspec knows where that is installed;
+  `s3a://` and `s3n://` mean `s3://`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, Self
 
@@ -92,13 +94,30 @@ def _resolve(path: str) -> tuple[fs.FileSystem, str, str]:
         local = path[scheme.end() :] if scheme else path
         return fs.LocalFileSystem(), str(Path(local).absolute()), ""
     uri = re.sub(r"^s3[an]://", "s3://", path)
-    kind = uri.partition("://")[0]
+    kind, plain = uri.partition("://")[0], _WILD.split(uri)[0]
     try:
-        system, inner = fs.FileSystem.from_uri(_WILD.split(uri)[0])
+        system, inner = fs.FileSystem.from_uri(plain)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ImportError, OSError) as error:
-        raise SourceOptionError(f"{path}: no file system for {kind}:// ({error})") from error
-    pattern = uri[len(_WILD.split(uri)[0]) :]
-    return system, inner + pattern, f"{kind}://"
+        found = _by_fsspec(plain)
+        if found is None:
+            hint = "" if find_spec("fsspec") else "; fsspec, which knows more, is not installed"
+            raise SourceOptionError(f"{path}: no file system for {kind}:// ({error}){hint}") from error
+        system, inner = found
+    if plain.endswith("/") and not inner.endswith("/"):
+        inner += "/"
+    return system, inner + uri[len(plain) :], f"{kind}://"
+
+
+def _by_fsspec(uri: str) -> tuple[fs.FileSystem, str] | None:
+    try:
+        from fsspec.core import url_to_fs
+
+        system, inner = url_to_fs(uri)
+    except (ImportError, ValueError):
+        return None
+    except OSError as error:
+        raise SourceOptionError(f"{uri}: {error}") from error
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), inner  # type: ignore[abstract]  # the stubs lack its methods
 
 
 def matches(path: str) -> tuple[fs.FileSystem, list[fs.FileInfo], str]:

@@ -4,8 +4,9 @@ Rules:
 - A cut is at a batch start, and known to be one: a batch with a good CRC stands there.
 - Cuts come from the `.index` file beside the log, which names batch starts every few kilobytes. It is a hint: each cut
   taken from it is checked against the log, and an index that is wrong once is not used.
-- Where the index is missing, wrong or too short, the headers of a local file are walked; what lies behind a fault in
-  them stays in one piece. A file in an object store is not walked, for that means reading it.
+- Where the index is missing, wrong or too short, headers are walked; what lies behind a fault in them stays in one
+  piece. A local file is read whole for that. Of a file that is elsewhere, only headers are read where batches are
+  large; and it is walked only where files are fewer than tasks.
 - A rest of up to twice the size wanted is not worth a walk.
 - Ranges of files are joined until a task has enough to do, in the order of the files.
 """
@@ -19,7 +20,7 @@ import numpy as np
 
 from kafkawire.records import scan_batches
 from kafkawire.spark.listing import OpenFile
-from kafkawire.spark.walk import Stretch, stated_size, walk_range
+from kafkawire.spark.walk import PIECE, Stretch, stated_size, walk_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,9 @@ MAX_PARTITION_BYTES: Final = 128 * 1024 * 1024
 SMALLEST_TASK: Final = 4 * 1024 * 1024
 _LARGEST_INDEX: Final = 64 * 1024 * 1024
 _LARGEST_PROOF: Final = 16 * 1024 * 1024
+_HEAD: Final = 17  # offset, size, what was the CRC, magic
+_MAGIC: Final = 16
+_LARGE: Final = 256 * 1024  # from here on a read of its own for each header is cheaper than reading everything
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ def plan_tasks(
     """What each task is to read: about `max_bytes`, or less where that gives `min_tasks` tasks something to do."""
     total = sum(file.size for file in files)
     target = max(1, min(max_bytes, max(SMALLEST_TASK, -(-total // max(1, min_tasks)))))
-    return list(_joined((part for file in files for part in split(file, target)), target))
+    walks_far = len(files) < min_tasks
+    parts = (part for file in files for part in split(file, target, walks_far=walks_far))
+    return list(_joined(parts, target))
 
 
 def plan_whole_files(files: Sequence[SegmentFile], *, max_bytes: int = MAX_PARTITION_BYTES) -> list[list[FileRange]]:
@@ -61,12 +67,12 @@ def plan_whole_files(files: Sequence[SegmentFile], *, max_bytes: int = MAX_PARTI
     return list(_joined((FileRange(file, 0, file.size) for file in files), max_bytes))
 
 
-def split(file: SegmentFile, target: int) -> Iterator[FileRange]:
+def split(file: SegmentFile, target: int, *, walks_far: bool = True) -> Iterator[FileRange]:
     """A file in parts of about `target` bytes; an empty file has none."""
     start = 0
     if file.size > target:
         with OpenFile(file.name) as log:
-            for cut in _cuts(file, log, target):
+            for cut in _cuts(file, log, target, walks_far):
                 yield FileRange(file, start, cut)
                 start = cut
     if file.size > start:
@@ -86,12 +92,16 @@ def _joined(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]
         yield task
 
 
-def _cuts(file: SegmentFile, log: OpenFile, target: int) -> Iterator[int]:
+def _cuts(file: SegmentFile, log: OpenFile, target: int, walks_far: bool) -> Iterator[int]:
     cuts = _cuts_by_index(file, log, target)
     yield from cuts
     reached = cuts[-1] if cuts else 0
-    if file.size - reached > 2 * target and "://" not in file.name:
+    if file.size - reached <= 2 * target:
+        return
+    if "://" not in file.name:
         yield from _cuts_by_walk(file, log, reached, target)
+    elif walks_far:
+        yield from _cuts_by_hops(file, log, reached, target)
 
 
 def _cuts_by_index(file: SegmentFile, log: OpenFile, target: int) -> list[int]:
@@ -142,3 +152,21 @@ def _cuts_by_walk(file: SegmentFile, log: OpenFile, start: int, target: int) -> 
             if start >= next_cut:
                 yield start
                 next_cut = start + target
+
+
+def _cuts_by_hops(file: SegmentFile, log: OpenFile, start: int, target: int) -> Iterator[int]:
+    """Cuts from one header to the next, by as few and as small reads as the batches allow."""
+    position, next_cut = start, start + target
+    data, at, ahead = memoryview(b""), start, PIECE
+    while position + _HEAD <= file.size:
+        if position + _HEAD > at + len(data):
+            data, at = log.read(position, ahead), position
+        head = data[position - at : position - at + _HEAD]
+        size = stated_size(head) if len(head) == _HEAD and head[_MAGIC] <= 2 else 0
+        if not _HEAD <= size <= file.size - position:
+            return
+        if position >= next_cut:
+            yield position
+            next_cut = position + target
+        ahead = _HEAD if size >= _LARGE else PIECE
+        position += size
