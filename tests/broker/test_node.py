@@ -106,7 +106,7 @@ def test_names_that_cannot_be_given(node: Node, name: str, error: type[Exception
 def test_the_journal_is_never_cut_by_retention(node: Node, clock: ManualClock, open_node: Callable[..., Node]) -> None:
     clock.advance(400 * 86_400_000)
     node.configure_topic(node.topics.get("orders"), {"segment.bytes": "5000"})
-    Maintenance(node).apply_retention()
+    asyncio.run(Maintenance(node).apply_retention())
     node.logs.maintain()
     node.close()
     assert "orders" in open_node().topics
@@ -153,7 +153,7 @@ def test_retention_lets_old_records_go(node: Node, clock: ManualClock) -> None:
     node.configure_topic(node.topics.get("orders"), {"retention.ms": "1000"})
     node.append("orders", 0, batch(b"old", timestamp=clock.now()))
     clock.advance(5000)
-    Maintenance(node).apply_retention()
+    asyncio.run(Maintenance(node).apply_retention())
     assert node.log("orders", 0).log_start_offset == 1
 
 
@@ -162,7 +162,7 @@ def test_compaction_keeps_the_last_of_each_key(node: Node, clock: ManualClock) -
     for number in range(20):
         node.append("compacted", 0, batch(b"%d" % number, timestamp=clock.now()))
     clock.advance(1000)
-    Maintenance(node).compact()
+    asyncio.run(Maintenance(node).compact())
     log = node.log("compacted", 0)
     kept = values(log.read(log.log_start_offset, 1 << 20).read())
     assert len(kept) < 20
@@ -175,20 +175,24 @@ def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) ->
     maintenance = Maintenance(node)
     log = node.log("orders", 0)
 
-    def pass_time_after_an_append() -> int:
+    def pass_time_after_an_append() -> None:
         node.append("orders", 0, batch(b"old", timestamp=clock.now()))
         clock.advance(interval + 2000)
-        return log.log_start_offset
 
-    async def scenario() -> list[int]:
+    async def scenario() -> None:
         maintenance.start()
-        starts = [pass_time_after_an_append(), pass_time_after_an_append()]
-        maintenance.stop()
-        starts.append(pass_time_after_an_append())
+        for start in (1, 2):
+            pass_time_after_an_append()
+            async with asyncio.timeout(10):
+                while log.log_start_offset < start or not clock.is_waited_for(interval):
+                    await asyncio.sleep(0.001)
+        await maintenance.stop()
+        assert not clock.is_waited_for(interval)
+        pass_time_after_an_append()
         await node.flusher.drain()
-        return starts
 
-    assert asyncio.run(scenario()) == [1, 2, 2]
+    asyncio.run(scenario())
+    assert log.log_start_offset == 2
 
 
 def test_what_is_no_metadata_record_is_refused() -> None:

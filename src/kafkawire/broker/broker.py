@@ -82,7 +82,7 @@ class Broker:
         """Close connections and logs; everything acknowledged is on the disk then."""
         if self._started:
             self._started = False
-            self._maintenance.stop()
+            await self._maintenance.stop()
             await self.server.close()
             await self.node.flusher.drain()
             self.node.close()

@@ -2,94 +2,137 @@
 
 Rules:
 - Logs are flushed when flush.ms asks for it, cut by retention, compacted; checkpoints follow.
-- Syncs run in a thread, through the same flusher as acknowledgements; the rest is short and runs on the loop.
-- Logs are compacted one by one, and requests are served between them.
+- What takes long runs in a thread, one step after the other, and requests are served meanwhile: syncs, through the same
+  flusher as acknowledgements; the steps of retention and compaction (`log.lengthy`); the removal of deleted logs.
+- A task of one kind begins anew only when it has ended. When the broker stops, it ends after the step under way.
 - A fault of one log is logged, and the others go on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.log.compaction import compaction, is_due
+from kafkawire.log.retention import retention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from kafkawire.broker.clock import Timer
     from kafkawire.broker.node import Node
+    from kafkawire.log.lengthy import Lengthy, Step
     from kafkawire.log.partition import Partition
 
 _log = logging.getLogger("kafkawire.broker")
 
 
 class Maintenance:
-    """The timers of one node."""
+    """The timers of one node, and what they set off."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._timers: dict[str, Timer] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._stopping = False
 
     def start(self) -> None:
         for name, work in (
             ("log.flush.scheduler.interval.ms", self.flush_due),
-            ("log.flush.offset.checkpoint.interval.ms", self._node.logs.checkpoint),
+            ("log.flush.offset.checkpoint.interval.ms", self.checkpoint),
             ("log.retention.check.interval.ms", self.apply_retention),
             ("log.cleaner.backoff.ms", self.compact),
         ):
             self._repeat(name, work)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
+        """Begin nothing more, and return when nothing is under way."""
+        self._stopping = True
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        await asyncio.gather(*self._running)
 
-    def flush_due(self) -> None:
+    async def flush_due(self) -> None:
         """Sync the logs whose records have waited long enough, and those of finished segments."""
         now = self._node.clock.now()
         for (topic, index), log in self._logs():
             if log.flush_is_due(now):
                 self._node.flusher.flush(topic, index, log)
 
-    def apply_retention(self) -> None:
+    async def checkpoint(self) -> None:
+        """Write down where a restart has to begin."""
+        self._node.logs.checkpoint()
+
+    async def apply_retention(self) -> None:
         """Let segments go that are too old or too many, and forget silent producers."""
         for (topic, index), log in self._logs():
             before = log.log_start_offset
             try:
-                log.apply_retention()
+                await self._run(log, retention(log))
             except KafkaWireError as error:
-                _log.error("retention of %s-%s failed: %s", topic, index, error)
+                self._report(f"retention of {topic}-{index}", log, error)
             if log.log_start_offset != before:
                 self._node.watchers.notify(topic, index)
-        self._node.logs.purge()
+        await self._in_thread(self._node.logs.purge)
 
-    def compact(self) -> None:
+    async def compact(self) -> None:
         """Compact the logs that ask for it and have enough new records."""
-        if self._node.config.boolean("log.cleaner.enable"):
-            self._compact_next([key for key, log in self._logs() if log.config.compacts])
-
-    def _compact_next(self, left: list[tuple[str, int]]) -> None:
-        """Compact one log, and the rest after requests had their turn."""
-        if not left:
+        if not self._node.config.boolean("log.cleaner.enable"):
             return
-        log = self._node.logs.partitions.get(left.pop())
-        try:
-            if log is not None:
-                log.compact()
-        except KafkaWireError as error:
-            _log.error("compaction failed: %s", error)
-        self._timers["next log"] = self._node.clock.call_later(1, lambda: self._compact_next(left))
+        for (topic, index), log in self._logs():
+            try:
+                if log.config.compacts and is_due(log):
+                    await self._node.flusher.wait(topic, index, log, log.end_offset - 1)
+                    await self._run(log, compaction(log))
+            except KafkaWireError as error:
+                self._report(f"compaction of {topic}-{index}", log, error)
 
     def _logs(self) -> list[tuple[tuple[str, int], Partition]]:
         return [(key, log) for key, log in self._node.logs.partitions.items() if key[0] in self._node.topics]
 
-    def _repeat(self, name: str, work: Callable[[], object]) -> None:
-        def run() -> None:
+    def _is_served(self, log: Partition) -> bool:
+        return not self._stopping and log in self._node.logs.partitions.values()
+
+    def _report(self, what: str, log: Partition, error: KafkaWireError) -> None:
+        if self._is_served(log):
+            _log.error("%s failed: %s", what, error)
+
+    async def _run(self, log: Partition, work: Lengthy[object]) -> None:
+        """Do lengthy work, its steps in a thread, unless the broker stops or the log is deleted meanwhile."""
+        try:
+            step = next(work)
+            while self._is_served(log):
+                try:
+                    await self._in_thread(step)
+                except Exception as error:
+                    step = work.throw(error)
+                else:
+                    step = next(work)
+        except StopIteration:
+            pass
+        finally:
+            work.close()
+
+    async def _in_thread(self, step: Step) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, step)
+
+    def _repeat(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        async def run() -> None:
             try:
-                work()
+                await work()
             except KafkaWireError as error:
                 _log.error("%s", error)
-            self._repeat(name, work)
+            except Exception:
+                _log.exception("maintenance failed")
+            if not self._stopping:
+                self._repeat(name, work)
 
-        self._timers[name] = self._node.clock.call_later(max(1, self._node.config.integer(name)), run)
+        def begin() -> None:
+            task = asyncio.get_running_loop().create_task(run())
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+        self._timers[name] = self._node.clock.call_later(max(1, self._node.config.integer(name)), begin)

@@ -122,12 +122,17 @@ class Chain:
     def add(self, segment: Segment) -> None:
         self._segments.append(segment)
 
-    def drop(self, segments: Iterable[Segment]) -> None:
-        """Remove segments, files and all."""
+    def detach(self, segments: Iterable[Segment]) -> None:
+        """Take segments out; their files have names that a restart removes."""
         gone = list(segments)
         for segment in gone:
             segment.rename("", DELETED)
         self._segments = [segment for segment in self._segments if segment not in gone]
+
+    def drop(self, segments: Iterable[Segment]) -> None:
+        """Remove segments, files and all."""
+        gone = list(segments)
+        self.detach(gone)
         for segment in gone:
             segment.remove()
 

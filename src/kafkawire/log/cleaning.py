@@ -11,7 +11,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log.form import payload as payloads
 from kafkawire.log.markers import read_marker
@@ -62,6 +62,17 @@ class Transactions:
             self._aborted[entry.producer_id] = entry
 
 
+class LastOf(NamedTuple):
+    """The last that a producer wrote: the offset of its data, -1 if there is none, and its epoch."""
+
+    data_offset: int
+    epoch: int
+
+    @classmethod
+    def of(cls, producer: Producer) -> LastOf:
+        return cls(producer.last_data_offset, producer.epoch)
+
+
 class Cleaner:
     """Decides batch by batch; `latest` maps each key to its highest offset, up to offset `mapped_until`."""
 
@@ -70,14 +81,14 @@ class Cleaner:
         latest: Mapping[bytes, int],
         mapped_until: int,
         transactions: Transactions,
-        producers: Mapping[int, Producer],
         now: int,
         delete_retention_ms: int,
     ) -> None:
         self._latest = latest
         self._mapped_until = mapped_until
         self._transactions = transactions
-        self._producers = producers
+        self.producers: Mapping[int, LastOf] = {}
+        self.tombstones_before = now - delete_retention_ms
         self._now = now
         self._retention = delete_retention_ms
 
@@ -142,11 +153,11 @@ class Cleaner:
         return head_to_epoch(batch, 0) + head
 
     def _is_last_of_producer(self, batch: Batch) -> bool:
-        producer = self._producers.get(batch.producer_id)
+        producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False
-        if producer.last_data_offset >= 0:
-            return batch.last_offset == producer.last_data_offset
+        if producer.data_offset >= 0:
+            return batch.last_offset == producer.data_offset
         return batch.is_control and batch.producer_epoch == producer.epoch
 
 

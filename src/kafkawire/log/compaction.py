@@ -6,17 +6,20 @@ Rules:
 - Neighbouring segments are merged as long as the result fits one. Readers keep the files they hold.
 - The new files are durable under `.cleaned` names before they are renamed `.swap`; from then on a restart completes the
   exchange, before that it forgets it.
-- A failing disk leaves the log as it was.
+- A failing disk leaves the log as it was, and so does one that lost a segment meanwhile, to retention or to its owner.
+- Reading, cleaning and writing are steps for any thread (`lengthy`); taking the new segment in is not.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log import walk
-from kafkawire.log.cleaning import Cleaner, Transactions
+from kafkawire.log.chain import Chain
+from kafkawire.log.cleaning import Cleaner, LastOf, Transactions
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lookup import Written, written
 from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.log.aborted import AbortedTransaction
-    from kafkawire.log.files import FileSystem
+    from kafkawire.log.files import File, FileSystem
+    from kafkawire.log.lengthy import Lengthy
     from kafkawire.log.partition import Partition
     from kafkawire.records import Batch
 
@@ -45,25 +49,60 @@ class KeyOffsets(dict[bytes, int]):
         self[_short(key)] = offset
 
 
-def compact(log: Partition, *, force: bool = False) -> bool:
-    """Clean what can be cleaned, if it is due; whether anything was."""
+class Source(NamedTuple):
+    """A segment to be cleaned, with its file in hand: it stays readable whatever becomes of the segment."""
+
+    segment: Segment
+    file: File
+    size: int
+
+
+def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
+    """Clean what can be cleaned, if it is due; whether all of it was."""
     cleanable = _cleanable(log)
-    dirty = [segment for segment in cleanable if segment.base_offset >= log.cleaned_offset and segment.size]
-    if not dirty or not (force or _is_due(log, cleanable, dirty)):
+    dirty = _dirty(log, cleanable)
+    if not dirty or not (force or is_due(log)):
         return False
     log.flush()
-    latest, mapped = _map_keys(log, dirty)
-    last = dirty[mapped - 1]
+    latest, last = KeyOffsets(), dirty[-1]
+    for segment in dirty:
+        yield partial(_map_keys, latest, _source(segment), Chain(cleanable))
+        if len(latest) > MOST_KEYS:
+            last = segment
+            break
     end = log.segments.end_of(last, log.end_offset)
     scope = [segment for segment in cleanable if segment.base_offset <= last.base_offset]
     aborted = [entry for segment in scope for entry in segment.aborted.entries]
     transactions = Transactions(aborted)
-    cleaner = Cleaner(latest, end, transactions, log.producers.entries, log.clock(), log.config.delete_retention_ms)
+    cleaner = Cleaner(latest, end, transactions, log.clock(), log.config.delete_retention_ms)
     for group in _groups(scope, log.config.segment_bytes):
-        _clean_group(log, group, cleaner, transactions)
+        fresh = Segment(log.files, log.directory, group[0].base_offset, log.config, log.clock(), suffix=CLEANED)
+        cleaner.producers = {each.producer_id: LastOf.of(each) for each in log.producers.entries.values()}
+        taken = False
+        try:
+            yield partial(_write_group, fresh, [_source(segment) for segment in group], cleaner, transactions)
+            if not all(segment in log.segments for segment in group):
+                return False
+            taken = True
+        finally:
+            if not taken:
+                with suppress(OSError):
+                    fresh.remove()
+        _exchange(log, log.files, group, fresh)
+        with storage_errors(fresh.path, "removing what was compacted"):
+            yield partial(_remove, group)
     log.snapshots.keep(segment.base_offset for segment in log.segments)
     log.cleaned_offset = end
     return True
+
+
+def _source(segment: Segment) -> Source:
+    return Source(segment, segment.file, segment.size)
+
+
+def _remove(segments: list[Segment]) -> None:
+    for segment in segments:
+        segment.remove()
 
 
 def _cleanable(log: Partition) -> list[Segment]:
@@ -77,29 +116,33 @@ def _cleanable(log: Partition) -> list[Segment]:
     return found
 
 
-def _is_due(log: Partition, cleanable: list[Segment], dirty: list[Segment]) -> bool:
+def _dirty(log: Partition, cleanable: list[Segment]) -> list[Segment]:
+    return [segment for segment in cleanable if segment.base_offset >= log.cleaned_offset and segment.size]
+
+
+def is_due(log: Partition) -> bool:
+    """Whether a log has enough to clean, or waited long enough for it."""
+    cleanable = _cleanable(log)
+    dirty = _dirty(log, cleanable)
+    if not dirty:
+        return False
     ratio = sum(segment.size for segment in dirty) / max(1, sum(segment.size for segment in cleanable))
     waited = log.clock() - dirty[0].first_timestamp
     return ratio >= log.config.min_cleanable_dirty_ratio or waited > log.config.max_compaction_lag_ms
 
 
-def _map_keys(log: Partition, dirty: list[Segment]) -> tuple[KeyOffsets, int]:
-    """The highest offset of each key in dirty segments, and in how many of them: as many as memory is for."""
+def _map_keys(latest: KeyOffsets, source: Source, segments: Chain) -> None:
+    """Take note of the highest offset of each key in a dirty segment."""
     from kafkawire.records import to_arrow  # brings pyarrow, which a log that is never compacted can do without
 
-    latest = KeyOffsets()
-    for number, segment in enumerate(dirty):
-        for _, piece, scan in walk.sweep(segment.file, 0, segment.size):
-            whole = memoryview(piece)[: scan.end]
-            ends = log.segments.aborted(scan.base_offset[0], scan.last_offset[-1] + 1) if scan.count else []
-            aborted = [(entry.producer_id, entry.first_offset) for entry in ends]
-            rows = to_arrow(whole, columns=["offset", "key"], verify=False, aborted=aborted)
-            for offset, key in zip(rows["offset"].to_pylist(), rows["key"].to_pylist(), strict=True):
-                if key is not None and offset is not None:
-                    latest.note(key, offset)
-        if len(latest) > MOST_KEYS:
-            return latest, number + 1
-    return latest, len(dirty)
+    for _, piece, scan in walk.sweep(source.file, 0, source.size):
+        whole = memoryview(piece)[: scan.end]
+        ends = segments.aborted(scan.base_offset[0], scan.last_offset[-1] + 1) if scan.count else []
+        aborted = [(entry.producer_id, entry.first_offset) for entry in ends]
+        rows = to_arrow(whole, columns=["offset", "key"], verify=False, aborted=aborted)
+        for offset, key in zip(rows["offset"].to_pylist(), rows["key"].to_pylist(), strict=True):
+            if key is not None and offset is not None:
+                latest.note(key, offset)
 
 
 def _groups(segments: list[Segment], most_bytes: int) -> Iterator[list[Segment]]:
@@ -115,33 +158,29 @@ def _groups(segments: list[Segment], most_bytes: int) -> Iterator[list[Segment]]
         yield group
 
 
-def _clean_group(log: Partition, group: list[Segment], cleaner: Cleaner, transactions: Transactions) -> None:
-    files = log.files
-    fresh = Segment(files, log.directory, group[0].base_offset, log.config, log.clock(), suffix=CLEANED)
-    fresh.remove()
+def _write_group(fresh: Segment, group: list[Source], cleaner: Cleaner, transactions: Transactions) -> None:
+    """Write what is left of neighbouring segments into a new one, and have it on the disk."""
     try:
+        fresh.remove()
         fresh.create()
         transactions.kept = []
-        _write_clean(fresh, group, cleaner, log.clock() - log.config.delete_retention_ms)
+        _write_clean(fresh, group, cleaner)
         _keep_aborted(fresh, group, transactions.kept)
         fresh.seal()
         for file in (fresh.file, *fresh.index_files()):
             file.sync()
     except OSError as error:
-        with suppress(OSError):
-            fresh.remove()
         raise storage_error(fresh.path, "compaction", error) from error
-    fresh.modified_ms = group[-1].modified_ms
-    _exchange(log, files, group, fresh)
+    fresh.modified_ms = group[-1].segment.modified_ms
 
 
-def _write_clean(fresh: Segment, group: list[Segment], cleaner: Cleaner, tombstones_before: int) -> None:
+def _write_clean(fresh: Segment, group: list[Source], cleaner: Cleaner) -> None:
     parts: list[bytes | memoryview] = []
     noted: list[Written] = []
     size = 0
-    for number, segment in enumerate(group):
-        legacy_tombstones_go = segment.modified_ms < tombstones_before
-        for batch, ends_segment in _batches(segment):
+    for number, source in enumerate(group):
+        legacy_tombstones_go = source.segment.modified_ms < cleaner.tombstones_before
+        for batch, ends_segment in _batches(source):
             is_last = ends_segment and number == len(group) - 1
             left = cleaner.clean(batch, is_last=is_last, legacy_tombstones_go=legacy_tombstones_go)
             if left is None:
@@ -155,15 +194,15 @@ def _write_clean(fresh: Segment, group: list[Segment], cleaner: Cleaner, tombsto
     fresh.append(parts, noted)
 
 
-def _batches(segment: Segment) -> Iterator[tuple[Batch, bool]]:
-    for position, piece, scan in walk.sweep(segment.file, 0, segment.size):
+def _batches(source: Source) -> Iterator[tuple[Batch, bool]]:
+    for position, piece, scan in walk.sweep(source.file, 0, source.size):
         for batch in read_batches(memoryview(piece)[: scan.end], verify=False):
-            yield batch, position + batch.end == segment.size
+            yield batch, position + batch.end == source.size
 
 
-def _keep_aborted(fresh: Segment, group: list[Segment], kept: list[AbortedTransaction]) -> None:
+def _keep_aborted(fresh: Segment, group: list[Source], kept: list[AbortedTransaction]) -> None:
     # An empty list must replace the old one too, or readers would skip what the producer committed later.
-    if any(segment.aborted.entries for segment in group):
+    if any(source.segment.aborted.entries for source in group):
         fresh.aborted.replace(sorted(kept, key=lambda entry: entry.last_offset), keep_file=True)
 
 
@@ -183,8 +222,6 @@ def _exchange(log: Partition, files: FileSystem, group: list[Segment], fresh: Se
         fresh.rename(SWAP, "")
         files.sync_directory(log.directory)
         fresh.is_durable = True
-        for segment in group:
-            segment.remove()
 
 
 def _short(key: bytes) -> bytes:

@@ -5,6 +5,7 @@ Rules:
 - A write is whole or an OSError; after an OSError the bytes past the old end are anyone's guess.
 - A name is durable only after `sync_directory`, contents only after `File.sync`.
 - Open descriptors are bounded: the least recently used is let go, and reopened when it is wanted again.
+- Files may be opened, renamed and removed from any thread; two threads that write one file are their own affair.
 - A `File` in somebody's hands stays readable whatever happens to its name.
 """
 
@@ -18,6 +19,7 @@ import resource
 import struct
 from collections import OrderedDict
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -82,10 +84,10 @@ class FileSystem(Protocol):
 
     def sync_directory(self, path: Path) -> None: ...
 
-    def lock(self, path: Path) -> Lock: ...
+    def lock(self, path: Path) -> DirectoryLock: ...
 
 
-class Lock(Protocol):
+class DirectoryLock(Protocol):
     """Sole ownership of a directory, until released."""
 
     def release(self) -> None: ...
@@ -176,16 +178,18 @@ class DiskFiles:
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit or max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FOR_OTHERS) // 2
         self._open: OrderedDict[Path, DiskFile] = OrderedDict()
+        self._guard = Lock()
 
     @property
     def open_count(self) -> int:
         return len(self._open)
 
     def open(self, path: Path, *, create: bool = False) -> DiskFile:
-        file = self._open.get(path)
-        if file is not None:
-            self._open.move_to_end(path)
-            return file
+        with self._guard:
+            file = self._open.get(path)
+            if file is not None:
+                self._open.move_to_end(path)
+                return file
         if create:
             file = DiskFile(path, os.O_RDWR | os.O_CREAT)
         else:
@@ -195,9 +199,10 @@ class DiskFiles:
                 if error.errno not in (errno.EACCES, errno.EROFS):
                     raise
                 file = DiskFile(path, os.O_RDONLY)
-        self._open[path] = file
-        if len(self._open) > self._limit:
-            self._open.popitem(last=False)
+        with self._guard:
+            self._open[path] = file
+            if len(self._open) > self._limit:
+                self._open.popitem(last=False)
         return file
 
     def list(self, path: Path) -> list[Entry]:
@@ -213,14 +218,17 @@ class DiskFiles:
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
-        self._open.pop(source, None)
-        self._open.pop(target, None)
-        if target.is_dir():
-            for inside in [path for path in self._open if source in path.parents]:
-                del self._open[inside]
+        is_directory = target.is_dir()
+        with self._guard:
+            self._open.pop(source, None)
+            self._open.pop(target, None)
+            if is_directory:
+                for inside in [path for path in self._open if source in path.parents]:
+                    del self._open[inside]
 
     def remove(self, path: Path) -> None:
-        self._open.pop(path, None)
+        with self._guard:
+            self._open.pop(path, None)
         path.unlink(missing_ok=True)
 
     def remove_directory(self, path: Path) -> None:

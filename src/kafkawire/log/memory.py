@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from kafkawire.log.files import Bytes, Entry
@@ -66,13 +67,16 @@ class MemoryFiles:
         self.names: dict[Path, MemoryFile] = {}
         self.directories: set[Path] = {Path("/")}
         self.clock = clock
+        self._guard = RLock()
 
     def make_file(self) -> MemoryFile:
         return MemoryFile(self.clock)
 
     def open(self, path: Path, *, create: bool = False) -> MemoryFile:
         file = self.names.get(path)
-        if file is None:
+        if file is not None:
+            return file
+        with self._guard:
             if not create or path.parent not in self.directories:
                 raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
             file = self.names[path] = self.make_file()
@@ -81,12 +85,13 @@ class MemoryFiles:
     def list(self, path: Path) -> list[Entry]:
         if path not in self.directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
-        found = [
-            Entry(name.name, file.size(), file.modified_ms, False)
-            for name, file in self.names.items()
-            if name.parent == path
-        ]
-        inside = (child for child in self.directories if child.parent == path and child != path)
+        with self._guard:
+            found = [
+                Entry(name.name, file.size(), file.modified_ms, False)
+                for name, file in self.names.items()
+                if name.parent == path
+            ]
+            inside = [child for child in self.directories if child.parent == path and child != path]
         return found + [Entry(child.name, 0, 0, True) for child in inside]
 
     def exists(self, path: Path) -> bool:
@@ -96,16 +101,18 @@ class MemoryFiles:
         self.directories.update([path, *path.parents])
 
     def rename(self, source: Path, target: Path) -> None:
-        if source in self.directories:
-            self.directories = {moved(path, source, target) for path in self.directories}
-            self.names = {moved(path, source, target): file for path, file in self.names.items()}
-        elif source in self.names:
-            self.names[target] = self.names.pop(source)
-        else:
-            raise FileNotFoundError(errno.ENOENT, "no such file", str(source))
+        with self._guard:
+            if source in self.directories:
+                self.directories = {moved(path, source, target) for path in self.directories}
+                self.names = {moved(path, source, target): file for path, file in self.names.items()}
+            elif source in self.names:
+                self.names[target] = self.names.pop(source)
+            else:
+                raise FileNotFoundError(errno.ENOENT, "no such file", str(source))
 
     def remove(self, path: Path) -> None:
-        self.names.pop(path, None)
+        with self._guard:
+            self.names.pop(path, None)
 
     def remove_directory(self, path: Path) -> None:
         if any(name.parent == path for name in self.names):

@@ -19,13 +19,14 @@ from kafkawire.log import recovery
 from kafkawire.log.admission import Admitted, admit
 from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
-from kafkawire.log.compaction import compact
+from kafkawire.log.compaction import compaction
 from kafkawire.log.cutting import cut, forget_from
 from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
+from kafkawire.log.lengthy import run
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
-from kafkawire.log.retention import expired
+from kafkawire.log.retention import removal, retention
 from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 
@@ -225,21 +226,8 @@ class Partition:
             self.log_start_offset = before
             with storage_errors(self.directory, "deleting records"):
                 self.epochs.truncate_start(before)
-            self.drop_segments([s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
+            run(removal(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before]))
         return self.log_start_offset
-
-    def drop_segments(self, segments: list[Segment]) -> None:
-        """Remove the oldest segments, and let the log start after them."""
-        if not segments:
-            return
-        with storage_errors(self.directory, "removing segments"):
-            self.segments.drop(segments)
-            self.files.sync_directory(self.directory)
-            first = self.first_base_offset
-            self.snapshots.remove([offset for offset in self.snapshots.offsets if offset < first])
-            if first > self.log_start_offset:
-                self.log_start_offset = first
-                self.epochs.truncate_start(first)
 
     def truncate(self, offset: int) -> None:
         """Cut the log before the batch that holds an offset; it ends after the last batch that is left."""
@@ -299,17 +287,11 @@ class Partition:
 
     def apply_retention(self) -> list[int]:
         """Forget silent producers, remove what retention and the log start let go; the base offsets of what went."""
-        self.producers.expire(self.clock(), self.config.producer_id_expiration_ms)
-        gone = expired(list(self.segments), self.config, self.clock(), self.log_start_offset)
-        gone = [segment for segment in gone if self.segments.end_of(segment, self.end_offset) <= self.high_watermark]
-        if self.segments.active in gone:
-            self.roll()
-        self.drop_segments(gone)
-        return [segment.base_offset for segment in gone]
+        return run(retention(self))
 
     def compact(self, *, force: bool = False) -> bool:
         """Keep the last record of each key in finished segments, if enough of them is dirty; whether it was done."""
-        return compact(self, force=force)
+        return run(compaction(self, force=force))
 
     def close(self) -> None:
         """Leave everything on the disk as a clean start expects it."""

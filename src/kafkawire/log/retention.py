@@ -1,24 +1,61 @@
-"""Which segments have had their time.
+"""Which segments have had their time, and how they go.
 
-A pure judgement over segments: nothing is removed here.
 Rules:
 - Only from the oldest on, without gaps; an empty segment never goes.
 - By time: the largest timestamp of the segment is older than retention.ms; without timestamps, its modification time.
 - By size: as long as the log without the segment is still as large as retention.bytes.
 - By log start: everything in it was deleted.
+- They are out of the log before their files are removed, which takes a while and any thread may do (`lengthy`).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from kafkawire.log.errors import storage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkawire.log.configs import LogConfig
+    from kafkawire.log.lengthy import Lengthy
+    from kafkawire.log.partition import Partition
     from kafkawire.log.segment import Segment
 
 KEEP_ALL = -1
+
+
+def retention(log: Partition) -> Lengthy[list[int]]:
+    """Let go what is too old or too much, silent producers too; the base offsets of the segments that went."""
+    log.producers.expire(log.clock(), log.config.producer_id_expiration_ms)
+    gone = expired(list(log.segments), log.config, log.clock(), log.log_start_offset)
+    gone = [segment for segment in gone if log.segments.end_of(segment, log.end_offset) <= log.high_watermark]
+    if log.segments.active in gone:
+        log.roll()
+    yield from removal(log, gone)
+    return [segment.base_offset for segment in gone]
+
+
+def removal(log: Partition, segments: list[Segment]) -> Lengthy[None]:
+    """Take the oldest segments out of a log, which then starts after them, and remove their files."""
+    if not segments:
+        return
+    with storage_errors(log.directory, "removing segments"):
+        log.segments.detach(segments)
+        log.files.sync_directory(log.directory)
+        first = log.first_base_offset
+        log.snapshots.remove([offset for offset in log.snapshots.offsets if offset < first])
+        if first > log.log_start_offset:
+            log.log_start_offset = first
+            log.epochs.truncate_start(first)
+        for segment in segments:
+            yield partial(remove, segment)
+
+
+def remove(segment: Segment) -> None:
+    """Remove the files of a segment that is no longer in its log."""
+    segment.remove()
 
 
 def expired(segments: Sequence[Segment], config: LogConfig, now: int, log_start_offset: int) -> list[Segment]:
