@@ -71,14 +71,19 @@ class Driver:
     def close(self) -> None:
         """End it; groups that it is still a member of notice by themselves."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.close()
         try:
             self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it as a failing machine would."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
 
     def produce(self, bootstrap: str, topic: str, records: Iterable[Sent], **how: Any) -> None:
         """Send records to partition 0 and wait until all are acknowledged."""

@@ -85,7 +85,7 @@ class CountingProxy(FaultyProxy):
 
 
 class FailingNetwork:
-    """A proxy in a thread of its own that ends all connections when told to."""
+    """A proxy in a thread of its own whose connections can be cut."""
 
     def __init__(self, port: int) -> None:
         self._loop = asyncio.new_event_loop()
@@ -100,9 +100,22 @@ class FailingNetwork:
         """How many there have been."""
         return self._proxy.connections
 
-    def cut(self) -> None:
-        """End every connection at once."""
-        self._loop.call_soon_threadsafe(self._proxy.cut)
+    @contextmanager
+    def cutting(self, every: float) -> Iterator[None]:
+        """End all connections every so many seconds."""
+        done = threading.Event()
+
+        def cut() -> None:
+            while not done.wait(every):
+                self._loop.call_soon_threadsafe(self._proxy.cut)
+
+        cutting = threading.Thread(target=cut)
+        cutting.start()
+        try:
+            yield
+        finally:
+            done.set()
+            cutting.join()
 
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._proxy.__aexit__(), self._loop).result(10)

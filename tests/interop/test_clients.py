@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.broker.clients.workload import CODECS, START, Sent, workload
 from tests.interop.drivers import DriverError, JavaClients, KafkaJs
+from tests.interop.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.interop.apache_kafka import ApacheKafka
     from tests.interop.drivers import Driver, Member
     from tests.interop.our_broker import OurBroker
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
-PATIENCE = 30.0
 
 
 @pytest.fixture(scope="module", params=["java", "kafkajs"])
@@ -42,13 +40,6 @@ def topic(client: Driver, bootstrap: str, request: pytest.FixtureRequest) -> str
     name = "".join(each if each.isalnum() else "-" for each in request.node.name)
     client.call("create_topic", bootstrap=bootstrap, topic=name, partitions=4)
     return name
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
 
 
 def numbered(values: range) -> list[Sent]:
@@ -117,20 +108,10 @@ def test_a_member_carries_on_through_a_restart_of_the_broker(client: Driver, our
 def test_an_idempotent_producer_survives_lost_connections_without_duplicates(
     client: Driver, our_broker: OurBroker, topic: str
 ) -> None:
-    count, done = 500, threading.Event()
+    count = 500
     with our_broker.failing_network() as network:
-
-        def cut() -> None:
-            while not done.wait(0.15):
-                network.cut()
-
-        cutting = threading.Thread(target=cut)
-        cutting.start()
-        try:
+        with network.cutting(every=0.15):
             client.produce(network.bootstrap, topic, numbered(range(count)), idempotent=True, pause=2)
-        finally:
-            done.set()
-            cutting.join()
         assert network.connections > 5
     found = client.consume(our_broker.bootstrap, topic, count)
     assert [each.value for each in found] == [b"%d" % number for number in range(count)]

@@ -39,7 +39,7 @@ def tool(kafka: ApacheKafka, our_broker: OurBroker) -> Tool:
 @pytest.fixture
 def topic(tool: Tool, request: pytest.FixtureRequest) -> str:
     """A topic of this test's own with two partitions."""
-    name = request.node.name.replace("_", "-")
+    name: str = request.node.name.replace("_", "-")
     assert tool(TOPICS, "--create", "--topic", name, "--partitions", "2") == f"Created topic {name}."
     return name
 

@@ -146,8 +146,11 @@ async function administer(asked) {
       admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries: asked.entries }] }),
     offsets: () => admin.fetchTopicOffsets(topic),
     offsets_by_time: () => admin.fetchTopicOffsetsByTimestamp(topic, asked.timestamp),
-    delete_records: () =>
-      admin.deleteTopicRecords({ topic, partitions: [{ partition: asked.partition, offset: String(asked.before) }] }),
+    delete_records: async () => {
+      await admin.fetchTopicOffsets(topic); // deleteTopicRecords wants to have seen the topic
+      const partitions = [{ partition: asked.partition, offset: String(asked.before) }];
+      await admin.deleteTopicRecords({ topic, partitions });
+    },
     cluster: () => admin.describeCluster(),
     groups: async () => (await admin.listGroups()).groups.map((each) => each.groupId),
     describe_group: async () => (await admin.describeGroups([groupId])).groups[0],
