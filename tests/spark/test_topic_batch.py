@@ -66,6 +66,10 @@ REFUSED: list[tuple[dict[str, str], str]] = [
         "must name every partition that is read and no other",
     ),
     (
+        {"assign": '{"orders":[0]}', "endingOffsets": '{"orders":{"0":1,"1":1}}'},
+        "endingOffsets must name every partition that is read and no other",
+    ),
+    (
         {"subscribe": "my-orders-2", "startingTimestamp": str(TIME + 10**9)},
         "no record at or after that time in my-orders-2-0",
     ),

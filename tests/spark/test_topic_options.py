@@ -39,6 +39,27 @@ def test_a_global_time_goes_before_times_by_partition_and_those_before_offsets()
     assert (every.start.timestamp, every.start.timestamps) == (99, None)
 
 
+def test_the_end_has_the_same_order() -> None:
+    offsets, times = '{"t":{"0":5}}', '{"t":{"0":77}}'
+    both = parse(endingOffsets=offsets, endingOffsetsByTimestamp=times)
+    assert (both.end.timestamps, both.end.offsets) == ({T0: 77}, None)
+    every = parse(endingOffsets=offsets, endingOffsetsByTimestamp=times, endingTimestamp="99")
+    assert (every.end.timestamp, every.end.timestamps) == (99, None)
+
+
+def test_lookups_are_tried_again_as_often_as_asked() -> None:
+    assert (parse().retries, parse().retry_interval, parse().cache_seconds) == (3, 0.01, -0.001)
+    asked = parse(
+        fetchOffset__numRetries="7", fetchOffset__retryIntervalMs="250", partition__metadata__cache__ttl__ms="4000"
+    )
+    assert (asked.retries, asked.retry_interval, asked.cache_seconds) == (7, 0.25, 4.0)
+
+
+def test_a_prefix_of_group_names_is_accepted_though_none_is_made_up() -> None:
+    assert parse(groupIdPrefix="reports").group is None
+    assert parse(groupIdPrefix="reports", kafka__group__id="g").group == "g"
+
+
 def test_kafka_options_go_to_the_client() -> None:
     options = parse(kafka__isolation__level="read_committed", kafka__max__partition__fetch__bytes="5000")
     assert (options.isolation, options.fetch_bytes) == ("read_committed", 5000)
@@ -128,6 +149,8 @@ def test_patterns_and_assignments_are_checked() -> None:
     pattern = {**SERVERS, "subscribePattern": "orders-[0-9"}
     with pytest.raises(SourceOptionError, match="not a regular expression of Python"):
         TopicOptions.parse(pattern, is_stream=False)
+    with pytest.raises(SourceOptionError, match="it is empty"):
+        TopicOptions.parse({**SERVERS, "subscribePattern": " "}, is_stream=False)
     with pytest.raises(SourceOptionError, match="assign is"):
         TopicOptions.parse({**SERVERS, "assign": '{"t":["zero"]}'}, is_stream=False)
     assert TopicOptions.parse({**SERVERS, "assign": '{"t":[1,0]}'}, is_stream=False).assigned == (T0, T1)

@@ -133,6 +133,17 @@ def test_a_trigger_waits_for_enough_to_read_but_not_for_ever(
     assert reader.latestOffset(second, limit) == {"t": {"0": 19}}
 
 
+def test_a_trigger_that_has_waited_still_reads_no_more_than_allowed(broker: FilledBroker) -> None:
+    reader = stream(broker, minOffsetsPerTrigger="4", maxOffsetsPerTrigger="6")
+    limit = reader.getDefaultReadLimit()
+    first = reader.latestOffset(reader.initialOffset(), limit)
+    second = reader.latestOffset(first, limit)
+    assert (plain(first), plain(second)) == ({"t": {"0": 6}}, {"t": {"0": 10}})
+    broker.fill("t", 3, first=10)
+    assert reader.latestOffset(second, limit) == second
+    assert reader.latestOffset(second, ALL) == {"t": {"0": 13}}
+
+
 def test_available_now_ends_with_what_was_there_and_does_not_wait(broker: FilledBroker) -> None:
     reader = stream(broker, minOffsetsPerTrigger="7", maxOffsetsPerTrigger="8")
     reader.prepareForTriggerAvailableNow()
@@ -213,6 +224,14 @@ def test_what_is_done_is_committed_to_the_group_the_last_batch_too(broker: Fille
     before = broker.count("OffsetCommit")
     reader.commit(first)
     assert broker.count("OffsetCommit") == before
+
+
+def test_a_group_is_not_committed_to_unless_that_was_asked_for(broker: FilledBroker) -> None:
+    reader = stream(broker, kafka__group__id="g")
+    first = reader.latestOffset(reader.initialOffset(), ALL)
+    reader.latestOffset(first, ALL)
+    reader.commit(first)
+    assert broker.count("OffsetCommit") == 0
 
 
 def test_a_stream_starts_where_its_group_stands(broker: FilledBroker) -> None:

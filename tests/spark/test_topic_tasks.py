@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from tests.spark.filled import FilledBroker
 
@@ -12,6 +13,7 @@ from kafkawire.spark import workers
 from kafkawire.spark.topic_loss import DataLossError
 from kafkawire.spark.topic_options import TopicOptions
 from kafkawire.spark.topic_ranges import OffsetRange
+from kafkawire.spark.topic_rows import RowShaper
 from kafkawire.spark.topic_tasks import pooled_reader, read_range
 from kafkawire.spark.workers import freeze_once
 
@@ -79,3 +81,14 @@ def test_batches_are_rows_of_the_range_that_has_their_last_offset(broker: Filled
     assert rows(0, 7) == []
     assert rows(7, 12) == [first]
     assert rows(12, 15) == [second]
+
+
+def test_times_that_spark_cannot_hold_are_null_and_old_records_have_no_time() -> None:
+    shaper = RowShaper(("timestamp", "timestampType"), "t", 0)
+    decoded = pa.record_batch(
+        [pa.array([2**62, -1], pa.timestamp("ms", "UTC")), pa.array([0, -1], pa.int8())],
+        names=["timestamp", "timestamp_type"],
+    )
+    [batch] = shaper.rows(decoded)
+    assert batch.column("timestamp").cast(pa.int64()).to_pylist() == [None, -1000]
+    assert batch.column("timestampType").to_pylist() == [0, -1]

@@ -125,6 +125,35 @@ def test_a_stream_is_written_from_topic_to_topic(spark: SparkSession, broker: Fi
 
 
 @spark_group
+def test_the_option_goes_before_the_column(spark: SparkSession, broker: FilledBroker) -> None:
+    broker.create_topic("said")
+    write(spark.sql("SELECT 'x' AS value, 'column' AS topic"), broker, topic="said", includeHeaders="true")
+    assert [row["value"] for row in read(broker, "said")] == [b"x"]
+
+
+@spark_group
+def test_a_stream_may_write_its_whole_result_again_and_again(
+    spark: SparkSession, broker: FilledBroker, tmp_path: Path
+) -> None:
+    for topic in ("counted", "counts"):
+        broker.create_topic(topic)
+    broker.fill("counted", 4)
+    servers = {"kafka.bootstrap.servers": broker.bootstrap_servers}
+    reader = spark.readStream.format("kafkawire").options(**servers, subscribe="counted", startingOffsets="earliest")
+    counts = reader.option("maxOffsetsPerTrigger", "2").load().groupBy("topic").count()
+    query = (
+        counts.selectExpr("CAST(count AS STRING) AS value")
+        .writeStream.format("kafkawire")
+        .outputMode("complete")
+        .options(**servers, topic="counts", checkpointLocation=str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    assert [row["value"] for row in read(broker, "counts")] == [b"2", b"4"]
+
+
+@spark_group
 def test_a_topic_cannot_be_overwritten(spark: SparkSession, broker: FilledBroker) -> None:
     writer = spark.sql("SELECT 'x' AS value").write.format("kafkawire").mode("overwrite").option("topic", "red")
     with pytest.raises(PySparkException, match="a topic cannot be overwritten; use mode append"):

@@ -180,6 +180,11 @@ def test_spark_finds_the_format_by_itself() -> None:
     assert DefaultSource.name() == "kafkawire"
 
 
+def test_the_name_kafka_stays_sparks_own(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="KAFKA_DATA_SOURCE_NOT_ENABLED"):
+        spark.read.format("kafka").load()
+
+
 def test_looking_for_the_format_imports_nothing_heavy() -> None:
     script = "import sys, pyspark_kafkawire; print({'kafkawire.client', 'kafkawire.records'} & sys.modules.keys())"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
