@@ -31,7 +31,7 @@ class Traffic(NamedTuple):
 def cluster_traffic(connections: int, exchanges: int, *, payload: int, seed: int = 7) -> Traffic:
     """Connections that start together and go on for `exchanges` each, with payloads up to a size."""
     chance = random.Random(seed)
-    kinds = [_produce, _fetch, _heartbeat, _metadata]
+    kinds = [_produce, _fetch, heartbeat, metadata]
     talks = []
     for number in range(connections):
         client = (f"10.1.{number >> 8}.{number & 255}", 40_000 + number)
@@ -121,12 +121,14 @@ def _fetch(chance: random.Random, payload: int) -> tuple[Message, Message, int]:
     return request, FetchResponse(session_id=0, responses=[answer]), 11
 
 
-def _heartbeat(chance: random.Random, payload: int) -> tuple[Message, Message, int]:
+def heartbeat(chance: random.Random, payload: int) -> tuple[Message, Message, int]:
+    """A member that says it is there."""
     request = HeartbeatRequest(group_id="billing", generation_id=4, member_id=f"member-{chance.randrange(9)}")
     return request, HeartbeatResponse(error_code=0), 4
 
 
-def _metadata(chance: random.Random, payload: int) -> tuple[Message, Message, int]:
+def metadata(chance: random.Random, payload: int) -> tuple[Message, Message, int]:
+    """A client that asks who leads a topic."""
     topics = [MetadataRequest.MetadataRequestTopic(name="orders")]
     broker = MetadataResponse.MetadataResponseBroker(node_id=1, host="broker-1", port=9092)
     partitions = [

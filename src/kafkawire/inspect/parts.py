@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from kafkawire.inspect.capture import BodyReader, with_summaries
 from kafkawire.inspect.exchanges import exchanges_table
-from kafkawire.inspect.shares import fill, load, payload_sizes, share_of
+from kafkawire.inspect.shares import Loaded, fill, payload_sizes, share_of
 from kafkawire.inspect.sources.files import map_file
 from kafkawire.inspect.topics import TopicNames
 
@@ -80,7 +80,7 @@ def stream_part(
     read = _reader(part, opened)
     runs = (run for share in part.shares for run in _runs(share, load_bytes))
     for together in _together(runs, lambda run: run.size, load_bytes):
-        loaded = load([run.talk for run in together], read, hole) if bodies else read
+        loaded = Loaded([run.talk for run in together] if bodies else [], read, hole)
         for piece in _together(together, lambda run: len(run.talk), _PIECE_EXCHANGES):
             exchanges = exchanges_table([run.talk for run in piece])
             if not bodies:
@@ -91,7 +91,7 @@ def stream_part(
             yield reader.tables(exchanges)
 
 
-def _decode(reader: BodyReader, run: _Run, loaded: Read) -> None:
+def _decode(reader: BodyReader, run: _Run, loaded: Loaded) -> None:
     if run.begins:
         reader.begin(run.talk)
         if run.share.sessions is not None:

@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,7 +24,7 @@ from kafkawire.inspect.capture import follow_fetches, learn_topics
 from kafkawire.inspect.conversations import gather_conversations
 from kafkawire.inspect.exchanges import connection_row, gap_rows
 from kafkawire.inspect.sessions import FetchSessions
-from kafkawire.inspect.shares import share_of
+from kafkawire.inspect.shares import flatten, restore, share_of
 from kafkawire.inspect.sources.captures import open_capture
 from kafkawire.inspect.sources.rotation import FILE_BITS
 from kafkawire.inspect.tables import CONNECTIONS, GAPS
@@ -77,7 +77,9 @@ class PackedPart(NamedTuple):
     data: bytes
 
     def unpack(self) -> Part:
-        part: Part = pickle.loads(pa.Codec(_CODEC).decompress(self.data, self.size, asbytes=True))
+        part: Part
+        part, flat = pickle.loads(pa.Codec(_CODEC).decompress(self.data, self.size, asbytes=True))
+        part.shares = [Share(restore(talk), sessions) for talk, sessions in flat]
         return part
 
 
@@ -128,7 +130,8 @@ def plan_captures(
 
 
 def _pack(part: Part) -> PackedPart:
-    plain = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
+    flat = [(flatten(talk), sessions) for talk, sessions in part.shares]
+    plain = pickle.dumps((replace(part, shares=[]), flat), pickle.HIGHEST_PROTOCOL)
     return PackedPart(len(plain), pa.Codec(_CODEC).compress(plain, asbytes=True))
 
 

@@ -11,24 +11,23 @@ Rules:
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from kafkawire.inspect.exchanges import Conversation
 from kafkawire.inspect.matching import Matches
+from kafkawire.inspect.sources.frames import Frames
 from kafkawire.inspect.sources.rotation import FILE_BITS
+from kafkawire.inspect.sources.tcp import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from kafkawire.inspect.sources.frames import Frames
     from kafkawire.inspect.sources.rotation import Origin
-    from kafkawire.inspect.sources.tcp import Stream
 
     Read = Callable[[int, int, int], memoryview]
     """Bytes of a file by its number, a position and a size."""
@@ -36,6 +35,10 @@ if TYPE_CHECKING:
 _NOTHING: Final = np.empty(0, np.uint8)
 _WITHIN: Final = (1 << FILE_BITS) - 1
 _FRAME_COLUMNS: Final = ("position", "size", "api_key", "version", "correlation", "client", "begin", "end")
+_PIECE_COLUMNS: Final = ("starts", "offsets", "sizes", "packets")
+_NONE: Final = np.empty(0, np.int64)
+_NO_STREAM: Final = Stream(_NOTHING, *(_NONE,) * 5, synced=False, end=0)
+_NO_FRAMES: Final = Frames(_NO_STREAM, *(_NONE,) * 8, np.empty(0, np.bool_), _NONE, _NONE, [], [], None, None)
 
 
 def share_of(talk: Conversation, first: int, last: int, origin: Origin | None = None) -> Conversation:
@@ -63,33 +66,89 @@ def payload_sizes(talk: Conversation) -> NDArray[np.int64]:
     return total
 
 
-def load(talks: Iterable[Conversation], read: Read, hole: int) -> Read:
-    """Read what shares need, at most `hole` bytes in vain at a time; the result gives it from memory."""
-    streams = [frames.stream for each in talks for frames in (each.connection.requests, each.connection.responses)]
-    offsets = np.concatenate([np.empty(0, np.int64), *(stream.offsets for stream in streams)])
-    sizes = np.concatenate([np.empty(0, np.int64), *(stream.sizes for stream in streams)])
-    order = np.argsort(offsets, kind="stable")
-    offsets, ends = offsets[order], np.maximum.accumulate((offsets + sizes)[order])
-    apart = np.flatnonzero(offsets[1:] - ends[:-1] > hole) + 1
-    starts = offsets[[0, *apart.tolist()]].tolist() if len(offsets) else []
-    stops = ends[[*(apart - 1).tolist(), -1]].tolist() if len(offsets) else []
-    blocks = [
-        read(start >> FILE_BITS, start & _WITHIN, stop - start) for start, stop in zip(starts, stops, strict=True)
-    ]
+class FlatFrames(NamedTuple):
+    """The frames of a direction as two arrays, a row a column: quick to send."""
 
-    def loaded(file: int, position: int, size: int) -> memoryview:
-        address = file << FILE_BITS | position
-        block = bisect_right(starts, address) - 1
-        at = address - starts[block]
-        return blocks[block][at : at + size]
-
-    return loaded
+    frames: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    clients: list[str]
 
 
-def fill(talk: Conversation, read: Read) -> Conversation:
+class FlatShare(NamedTuple):
+    """A share that was not filled, on its way to another process."""
+
+    talk: Conversation
+    matches: NDArray[np.int64]
+    requests: FlatFrames
+    responses: FlatFrames
+
+
+def flatten(talk: Conversation) -> FlatShare:
+    """A share in few arrays."""
+    one, matches = talk.connection, talk.matches
+    empty = Matches(_NONE, _NONE, _NONE.astype(np.int8))
+    bare = replace(talk, connection=replace(one, requests=_NO_FRAMES, responses=_NO_FRAMES), matches=empty)
+    rows = np.stack([matches.request, matches.response, matches.state])
+    return FlatShare(bare, rows, _flat(one.requests), _flat(one.responses))
+
+
+def restore(flat: FlatShare) -> Conversation:
+    """The share that was made flat."""
+    request, response, state = flat.matches
+    requests, responses = _unflat(flat.requests), _unflat(flat.responses)
+    return replace(
+        flat.talk,
+        connection=replace(flat.talk.connection, requests=requests, responses=responses),
+        matches=Matches(request, response, state.astype(np.int8)),
+    )
+
+
+def _flat(frames: Frames) -> FlatFrames:
+    stream = frames.stream
+    columns = np.stack([*(getattr(frames, name) for name in (*_FRAME_COLUMNS, "first", "last", "whole"))])
+    return FlatFrames(columns, np.stack([getattr(stream, name) for name in _PIECE_COLUMNS]), frames.clients)
+
+
+def _unflat(flat: FlatFrames) -> Frames:
+    *columns, first, last, whole = flat.frames
+    pieces: dict[str, Any] = dict(zip(_PIECE_COLUMNS, flat.pieces, strict=True))
+    named: dict[str, Any] = dict(zip(_FRAME_COLUMNS, columns, strict=True))
+    stream = replace(_NO_STREAM, **pieces)
+    return replace(
+        _NO_FRAMES, **named, stream=stream, first=first, last=last, whole=whole.astype(np.bool_), clients=flat.clients
+    )
+
+
+class Loaded:
+    """Bytes of files that were read for some shares: at most `hole` in vain between two that are needed."""
+
+    def __init__(self, talks: Iterable[Conversation], read: Read, hole: int) -> None:
+        streams = [frames.stream for each in talks for frames in (each.connection.requests, each.connection.responses)]
+        offsets = np.concatenate([np.empty(0, np.int64), *(stream.offsets for stream in streams)])
+        sizes = np.concatenate([np.empty(0, np.int64), *(stream.sizes for stream in streams)])
+        order = np.argsort(offsets, kind="stable")
+        offsets, ends = offsets[order], np.maximum.accumulate((offsets + sizes)[order])
+        breaks = np.flatnonzero(offsets[1:] - ends[:-1] > hole)
+        self._starts = offsets[np.concatenate([np.arange(len(offsets))[:1], breaks + 1])]
+        stops = ends[np.concatenate([breaks, np.arange(len(ends))[-1:]])]
+        self._blocks = [
+            read(start >> FILE_BITS, start & _WITHIN, stop - start)
+            for start, stop in zip(self._starts.tolist(), stops.tolist(), strict=True)
+        ]
+
+    def join(self, addresses: NDArray[np.int64], sizes: NDArray[np.int64]) -> bytes:
+        """The bytes of pieces, one after the other."""
+        numbers = np.searchsorted(self._starts, addresses, "right") - 1
+        begins = addresses - self._starts[numbers]
+        blocks = self._blocks
+        places = zip(numbers.tolist(), begins.tolist(), (begins + sizes).tolist(), strict=True)
+        return b"".join([blocks[number][begin:end] for number, begin, end in places])
+
+
+def fill(talk: Conversation, loaded: Loaded) -> Conversation:
     """A share with its bytes in memory."""
     one = talk.connection
-    requests, responses = _filled(one.requests, read), _filled(one.responses, read)
+    requests, responses = _filled(one.requests, loaded), _filled(one.responses, loaded)
     return replace(talk, connection=replace(one, requests=requests, responses=responses))
 
 
@@ -97,9 +156,16 @@ def _frames_of(
     frames: Frames, numbers: NDArray[np.int64], origin: Origin | None, *, before: bool = False
 ) -> tuple[Frames, NDArray[np.int64]]:
     """The frames of these numbers, and the numbers that they have among themselves."""
-    used = np.unique(numbers[numbers >= 0])
-    kept = np.union1d(used, used[used > 0] - 1) if before else used
-    mine = np.isin(kept, used, assume_unique=True)
+    kept: slice | NDArray[np.int64]
+    if len(numbers) and numbers[0] >= 0 and bool((np.diff(numbers) == 1).all()):
+        low = int(numbers[0]) - (before and numbers[0] > 0)
+        kept, renumbered = slice(low, int(numbers[-1]) + 1), numbers - low
+        mine = np.arange(low, int(numbers[-1]) + 1) >= numbers[0]
+    else:
+        used = np.unique(numbers[numbers >= 0])
+        kept = np.union1d(used, used[used > 0] - 1) if before else used
+        renumbered = np.where(numbers >= 0, np.searchsorted(kept, numbers), -1)
+        mine = np.isin(kept, used, assume_unique=True)
     whole = frames.whole[kept] & mine
     first = frames.first[kept]
     last = np.where(whole, frames.last[kept], first)
@@ -108,7 +174,7 @@ def _frames_of(
     part = replace(
         frames, **columns, stream=stream, first=first, last=last, whole=whole, skips=[], tail=None, tokens=None
     )
-    return part, np.where(numbers >= 0, np.searchsorted(kept, numbers), -1)
+    return part, renumbered
 
 
 def _stream_of(
@@ -116,18 +182,22 @@ def _stream_of(
 ) -> tuple[Stream, NDArray[np.int64], NDArray[np.int64]]:
     """The pieces that frames need, and their numbers among those."""
     if not mine.any():
-        return _pieces(stream, np.empty(0, np.int64), origin), np.zeros_like(first), np.zeros_like(last)
+        return _pieces(stream, slice(0, 0), origin), np.zeros_like(first), np.zeros_like(last)
     low, high = int(first[mine].min()), int(last[mine].max()) + 1
+    covered = int((last[mine] - first[mine]).sum()) + int(mine.sum())
+    if covered >= high - low:
+        needed = slice(low, high)
+        return _pieces(stream, needed, origin), np.where(mine, first - low, 0), np.where(mine, last - low, 0)
     depth = np.zeros(high - low + 1, np.int64)
     np.add.at(depth, first[mine] - low, 1)
     np.add.at(depth, last[mine] + 1 - low, -1)
-    needed = np.cumsum(depth[:-1]) > 0
-    rank = np.cumsum(needed) - 1
-    renumbered = [np.where(mine, rank[np.clip(column - low, 0, high - low - 1)], 0) for column in (first, last)]
-    return _pieces(stream, np.flatnonzero(needed) + low, origin), renumbered[0], renumbered[1]
+    within = np.cumsum(depth[:-1]) > 0
+    rank = np.cumsum(within) - 1
+    first, last = (np.where(mine, rank[np.where(mine, column - low, 0)], 0) for column in (first, last))
+    return _pieces(stream, np.flatnonzero(within) + low, origin), first, last
 
 
-def _pieces(stream: Stream, which: NDArray[np.int64], origin: Origin | None) -> Stream:
+def _pieces(stream: Stream, which: NDArray[np.int64] | slice, origin: Origin | None) -> Stream:
     offsets = stream.offsets[which]
     return replace(
         stream,
@@ -135,17 +205,16 @@ def _pieces(stream: Stream, which: NDArray[np.int64], origin: Origin | None) -> 
         starts=stream.starts[which],
         offsets=offsets if origin is None else origin.addresses(offsets),
         sizes=stream.sizes[which],
-        times=np.empty(0, np.int64),
+        times=_NONE,
         packets=stream.packets[which],
     )
 
 
-def _filled(frames: Frames, read: Read) -> Frames:
+def _filled(frames: Frames, loaded: Loaded) -> Frames:
     stream = frames.stream
     if not len(stream.starts):
         return frames
-    pieces = zip(stream.offsets.tolist(), stream.sizes.tolist(), strict=True)
-    data = np.frombuffer(b"".join(read(at >> FILE_BITS, at & _WITHIN, size) for at, size in pieces), np.uint8)
+    data = np.frombuffer(loaded.join(stream.offsets, stream.sizes), np.uint8)
     heads = np.array([first for first, _, _, _ in stream.chunks()], np.int64)
     places = (np.cumsum(stream.sizes) - stream.sizes)[heads]
     chunk = np.searchsorted(heads, frames.first, "right") - 1
