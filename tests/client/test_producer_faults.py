@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.fake import SILENCE
@@ -13,6 +13,9 @@ from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, ProducedLog
 from kafkawire.client.errors import RequestTimeoutError
 from kafkawire.client.producer import Producer
 from kafkawire.messages.errors import MessageTooLargeError
+
+if TYPE_CHECKING:
+    from kafkawire.client import RecordFuture
 
 NOT_ENOUGH_REPLICAS, NOT_LEADER, TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 10, 45, 59
 QUICK = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5}
@@ -26,7 +29,7 @@ def numbers(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
 
-async def send_all(producer: Producer, values: list[bytes], pause_every: int = 3) -> list[asyncio.Future[Any]]:
+async def send_all(producer: Producer, values: list[bytes], pause_every: int = 3) -> list[RecordFuture]:
     futures = []
     for index, value in enumerate(values):
         futures.append(await producer.send("t", value))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kafkawire.client.admin import Admin
-    from kafkawire.client.batches import RecordMetadata
     from kafkawire.client.committing import OffsetAndMetadata
     from kafkawire.client.consumer import Consumer
     from kafkawire.client.decoding import ConsumerRecord
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     )
     from kafkawire.client.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
     from kafkawire.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
+    from kafkawire.client.outcome import RecordFuture, RecordMetadata
     from kafkawire.client.producer import Producer
     from kafkawire.client.subscription import RebalanceListener
 
@@ -80,6 +80,7 @@ __all__ = [
     "PartitionInfo",
     "Producer",
     "RebalanceListener",
+    "RecordFuture",
     "RecordMetadata",
     "RecordTooLargeError",
     "RequestTimeoutError",
@@ -121,7 +122,8 @@ _HOMES = {
     "PartitionInfo": "metadata",
     "Producer": "producer",
     "RebalanceListener": "subscription",
-    "RecordMetadata": "batches",
+    "RecordFuture": "outcome",
+    "RecordMetadata": "outcome",
     "RecordTooLargeError": "errors",
     "RequestTimeoutError": "errors",
     "ResourceType": "described",

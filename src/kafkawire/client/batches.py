@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.client.outcome import Outcome
 from kafkawire.records import BatchBuilder, add_sequence, crc32c
 
 if TYPE_CHECKING:
@@ -38,19 +39,8 @@ class Identity(NamedTuple):
     epoch: int
 
 
-class RecordMetadata(NamedTuple):
-    """Where a record ended up; the offset is -1 where nobody was asked (acks=0)."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    timestamp_type: int = 0
-    log_start_offset: int = -1
-
-
 class SendBatch:
-    """A batch, and who waits for each of its records."""
+    """A batch, and what becomes of its records."""
 
     __slots__ = (
         "append",
@@ -59,23 +49,21 @@ class SendBatch:
         "data",
         "done",
         "finished",
-        "futures",
         "is_expired",
         "opened_at",
+        "outcome",
         "sequence",
         "size",
         "timer",
-        "timestamps",
     )
 
-    def __init__(self, options: ProducerOptions, opened_at: float) -> None:
+    def __init__(self, options: ProducerOptions, loop: asyncio.AbstractEventLoop) -> None:
         self.builder = BatchBuilder(
             compression=options.codec, level=options.compression_level, size_limit=options.max_batch_size
         )
         self.append = self.builder.append
-        self.futures: list[asyncio.Future[RecordMetadata]] = []
-        self.timestamps: list[int] = []
-        self.opened_at = opened_at
+        self.outcome = Outcome(loop)
+        self.opened_at = loop.time()
         self.data: bytes | bytearray | None = None
         self.sequence: int | None = None
         self.attempts = 0
@@ -98,26 +86,18 @@ class SendBatch:
         _CRC.pack_into(data, _CRC_AT, crc32c(memoryview(data)[_CRC_FROM:]))
         self.data, self.sequence = data, sequence
 
+    @property
+    def count(self) -> int:
+        return len(self.outcome.timestamps)
+
     def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
-        """Tell everyone who waits where the records are."""
-        topic, number = partition
-        kind = 1 if append_time >= 0 else 0
-        step = 1 if base_offset >= 0 else 0
-        make: Any = tuple.__new__
-        offset = base_offset
-        for future, stamp in zip(self.futures, self.timestamps, strict=True):
-            if not future.done():
-                time = append_time if kind else stamp
-                future.set_result(make(RecordMetadata, (topic, number, offset, time, kind, log_start)))
-            offset += step
+        """The broker has it."""
+        self.outcome.succeed(partition, base_offset, append_time, log_start)
         self._finish()
 
     def fail(self, error: BaseException) -> None:
-        """Tell everyone who waits why there will be nothing."""
-        for future in self.futures:
-            if not future.done():
-                future.set_exception(error)
-                future.exception()  # the producer logs it; who does not ask need not be told twice
+        """There will be nothing more."""
+        self.outcome.fail(error)
         self._finish()
 
     def _finish(self) -> None:
@@ -186,7 +166,7 @@ class PartitionQueue:
         batch = self.waiting.popleft()
         if self.identity is not None and batch.sequence is None:
             batch.stamp(self.identity, self.next_sequence)
-            self.next_sequence = add_sequence(self.next_sequence, len(batch.futures))
+            self.next_sequence = add_sequence(self.next_sequence, batch.count)
         batch.build()
         batch.attempts += 1
         self.in_flight.append(batch)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kafkawire.client.batches import RecordMetadata
     from kafkawire.client.committing import OffsetAndMetadata
     from kafkawire.client.decoding import ConsumerRecord
     from kafkawire.client.described import (
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     )
     from kafkawire.client.metadata import TopicInfo
     from kafkawire.client.offsets import OffsetAndTimestamp
+    from kafkawire.client.outcome import RecordMetadata
     from kafkawire.client.subscription import RebalanceListener
     from kafkawire.messages import Message
 
@@ -120,7 +120,7 @@ class Producer(BlockingClient):
             while self._taken:
                 future, record = self._taken.popleft()
                 try:
-                    await self._client.send(*record, _future=future)
+                    await self._client.send(*record, _waiter=future)
                 except Exception as error:
                     future.set_exception(error)
             with self._handing_over:

@@ -16,7 +16,7 @@ from kafkawire.client.errors import RequestTimeoutError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.client.batches import RecordMetadata
+    from kafkawire.client.outcome import RecordMetadata
 
 _LOCK: Final = threading.Lock()
 

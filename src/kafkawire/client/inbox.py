@@ -4,6 +4,8 @@ Rules:
 - Small frames are copied out of a buffer that is used again; a large frame gets memory of its own and is received into
   directly.
 - Memory grows with what arrives, not with what is promised, and a frame above the limit is refused at its fourth byte.
+- Memory of a large frame that its reader gives back (`reuse`) serves the next one: clearing fresh memory costs as much
+  as receiving into it.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ class Inbox:
     [b'\\x00\\x00\\x00\\x02hi']
     """
 
-    __slots__ = ("_consumed", "_filled", "_large", "_max_size", "_scratch", "_total")
+    __slots__ = ("_consumed", "_filled", "_large", "_max_size", "_scratch", "_spare", "_total")
 
     def __init__(self, max_size: int = DEFAULT_MAX_SIZE) -> None:
         self._scratch = memoryview(bytearray(_SCRATCH))
         self._max_size = max_size
         self._large: bytearray | None = None
+        self._spare: bytearray | None = None
         self._filled = self._total = self._consumed = 0
 
     def room(self) -> memoryview:
@@ -41,7 +44,7 @@ class Inbox:
             more = bytearray(min(2 * len(self._large), self._total))
             more[: self._filled] = self._large
             self._large = more
-        return memoryview(self._large)[self._filled :]
+        return memoryview(self._large)[self._filled : self._total]
 
     def received(self, count: int) -> list[bytes | memoryview]:
         """The frames that are whole now, in order."""
@@ -50,10 +53,15 @@ class Inbox:
             return self._cut()
         if self._filled < self._total:
             return []
-        frame = memoryview(self._large)
+        frame = memoryview(self._large)[: self._total]
         self._consumed += self._total
         self._large, self._filled = None, 0
         return [frame]
+
+    def reuse(self, view: memoryview) -> None:
+        """Nobody reads the frame behind a view any more."""
+        if isinstance(view.obj, bytearray) and len(view.obj) <= _FIRST_ROOM:
+            self._spare = view.obj
 
     def _cut(self) -> list[bytes | memoryview]:
         scratch, start, end = self._scratch, 0, self._filled
@@ -77,6 +85,9 @@ class Inbox:
 
     def _begin_large(self, start: int, total: int) -> None:
         begun = self._scratch[start : self._filled]
-        self._large = bytearray(min(total, max(_FIRST_ROOM, len(begun))))
+        if self._spare is not None and len(self._spare) >= total:
+            self._large, self._spare = self._spare, None
+        else:
+            self._large = bytearray(min(total, max(_FIRST_ROOM, len(begun))))
         self._large[: len(begun)] = begun
         self._filled, self._total = len(begun), total

@@ -28,6 +28,7 @@ from kafkawire.client.errors import (
 )
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.outcome import RecordFuture
 from kafkawire.client.partitioner import another_partition, partition_of_key
 from kafkawire.client.sender import Sender
 from kafkawire.records import record_size
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from kafkawire.client.batches import RecordMetadata
     from kafkawire.client.metadata import TopicInfo
+    from kafkawire.client.outcome import RecordMetadata, Waiter
     from kafkawire.messages import Message
 
 _log = logging.getLogger("kafkawire.client")
+_new: Final = object.__new__
 _BUSY_LINGER: Final = 0.001  # a batch that follows a full one is about to be filled too
 
 
@@ -106,8 +108,8 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
         *,
-        _future: Any = None,
-    ) -> asyncio.Future[RecordMetadata]:
+        _waiter: Waiter | None = None,
+    ) -> RecordFuture:
         """Take a record; the future tells where it ended up, or why it did not."""
         if not self._running:
             raise ClosedError("the producer is not started, or stopped")
@@ -123,7 +125,7 @@ class Producer:
         sticks = key is None and partition is None and self._partitioner is None
         queue = self._sticky.get(topic) if sticks else self._queue_for(info, key, partition)
         batch = None if queue is None else queue.filling
-        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        stamp = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
         is_full = False
         if batch is None or not batch.append(key, value, stamp, headers or ()):
             is_full = batch is not None
@@ -132,9 +134,12 @@ class Producer:
         size = batch.builder.size
         self._buffered += size - batch.size
         batch.size = size
-        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop) if _future is None else _future
-        batch.futures.append(future)
-        batch.timestamps.append(stamp)
+        outcome = batch.outcome
+        future = _new(RecordFuture)
+        future.outcome, future.number = outcome, len(outcome.timestamps)
+        if _waiter is not None:
+            outcome.tell(future.number, _waiter)
+        outcome.timestamps.append(stamp)
         if is_full:
             self._drain(closing=False)
             await asyncio.sleep(0)
@@ -211,7 +216,7 @@ class Producer:
             queue = self._sticky[info.name] = self._queue(info, another_partition(self._available(info), last))
             if queue.filling is not None:
                 queue.close_filling()
-        batch = queue.filling = SendBatch(self.options, self._loop.time())
+        batch = queue.filling = SendBatch(self.options, self._loop)
         batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._expire, queue, batch)
         linger = self.options.linger_ms / 1000
         if linger or is_full:
@@ -260,8 +265,7 @@ class Producer:
             return
         waited = self.options.delivery_timeout_ms
         error = RequestTimeoutError(
-            f"{queue.partition}: {len(batch.futures)} records not delivered within {waited} ms "
-            f"({batch.attempts} attempts)"
+            f"{queue.partition}: {batch.count} records not delivered within {waited} ms ({batch.attempts} attempts)"
         )
         _log.warning("%s", error)
         if batch in queue.in_flight:

@@ -58,7 +58,7 @@ class Reading:
         self._progress = 0.0
 
     def chunks(self) -> Iterator[Chunk]:
-        """What the range holds, in order; a reader that leaves closes the connection behind it."""
+        """What the range holds, in order: each chunk until the next is asked for, when its memory is used again."""
         options = self._reader.options
         patience = options.default_api_timeout_ms / 1000
         self._progress = time.monotonic()
@@ -96,6 +96,7 @@ class Reading:
                     self._ask(connection)
                 if chunk is not None:
                     yield chunk
+                    connection.reuse(chunk.records)
                     self._progress = time.monotonic()
                 if is_last:
                     break

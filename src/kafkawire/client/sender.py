@@ -195,7 +195,7 @@ class Sender:
             if not isinstance(error, KafkaError) or error.refresh_metadata:
                 self._refresh()
             return self._again(queue, batch)
-        _log.warning("%s: %d records not delivered: %s", queue.partition, len(batch.futures), error)
+        _log.warning("%s: %d records not delivered: %s", queue.partition, batch.count, error)
         queue.give_up(batch)
         batch.fail(error)
         self._release(batch)
