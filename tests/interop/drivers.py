@@ -125,9 +125,9 @@ class Member:
         """What it is assigned now."""
         return {(topic, partition) for topic, partition in self._driver.call("assignment", name=self._name)}
 
-    def values(self) -> list[bytes]:
+    def values(self) -> list[bytes | None]:
         """All that it has received."""
-        return [b64decode(value) for value in self._driver.call("values", name=self._name)]
+        return [_from_text(value) for value in self._driver.call("values", name=self._name)]
 
     def commit(self) -> None:
         """Commit what it has received."""
@@ -198,18 +198,23 @@ def _is_newer(made: Path, sources: Iterable[Path]) -> bool:
 
 
 def _to_json(record: Sent) -> dict[str, Any]:
-    def text(data: bytes | None) -> str | None:
-        return None if data is None else b64encode(data).decode()
-
     return {
-        "key": text(record.key),
-        "value": text(record.value),
-        "headers": [[name, text(value)] for name, value in record.headers],
+        "key": _to_text(record.key),
+        "value": _to_text(record.value),
+        "headers": [[name, _to_text(value)] for name, value in record.headers],
         "timestamp": record.timestamp,
         "partition": 0,
     }
 
 
 def _from_json(found: dict[str, Any]) -> Sent:
-    key, value = (None if found[name] is None else b64decode(found[name]) for name in ("key", "value"))
-    return Sent(key, value, [(name, b64decode(data)) for name, data in found["headers"]], found["timestamp"])
+    headers = [(name, b64decode(data)) for name, data in found["headers"]]
+    return Sent(_from_text(found["key"]), _from_text(found["value"]), headers, found["timestamp"])
+
+
+def _to_text(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _from_text(text: str | None) -> bytes | None:
+    return None if text is None else b64decode(text)

@@ -47,7 +47,7 @@ def numbered(values: range) -> list[Sent]:
 
 
 def numbers(*members: Member) -> list[int]:
-    return sorted(int(value) for member in members for value in member.values())
+    return sorted(int(value or b"") for member in members for value in member.values())
 
 
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])

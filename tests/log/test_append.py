@@ -16,7 +16,7 @@ from kafkawire.messages.errors import (
     RecordBatchTooLargeError,
     RecordTooLargeError,
 )
-from kafkawire.records import BatchBuilder, Codec, crc32c, parse_header, read_batches
+from kafkawire.records import HEADER_SIZE, BatchBuilder, Codec, crc32c, decompress, parse_header, read_batches
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenLog
@@ -49,6 +49,16 @@ def test_a_producers_codec_is_kept_unless_the_topic_says_otherwise(open_log: Ope
     log = open_log()
     log.append(batch(b"value" * 50, codec=codec))
     assert parse_header(log.read(0, 10_000).read()).codec.name.lower() == codec
+
+
+def test_an_lz4_frame_that_kafkas_own_clients_cannot_read_is_refused(open_log: OpenLog) -> None:
+    frames = pytest.importorskip("lz4.frame")
+    sent = batch(b"value" * 50_000, codec="lz4")
+    linked = frames.compress(decompress("lz4", sent[HEADER_SIZE:]), block_linked=True)
+    checked = sent[21:HEADER_SIZE] + linked
+    size, crc = (len(checked) + 9).to_bytes(4, "big"), crc32c(checked).to_bytes(4, "big")
+    with pytest.raises(InvalidRecordError, match="blocks that depend on each other"):
+        open_log().append(sent[:8] + size + sent[12:17] + crc + checked)
 
 
 @pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])

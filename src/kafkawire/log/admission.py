@@ -7,6 +7,7 @@ Rules:
   timestamp is the one that was found, not the one that was claimed.
 - One bad record refuses its batch, and the refusal names it.
 - Magic 0 and 1 are converted to magic 2.
+- An lz4 frame has blocks that stand alone: Kafka's broker and its Java clients read no others.
 - Admission looks at nothing but its arguments, so that what is slow of it may run in any thread.
 """
 
@@ -49,6 +50,7 @@ ATTRIBUTES = 4  # its place in a payloads.Head
 CODEC_AT = {0: 17, 1: 17, 2: 22}  # the byte with the codec, by magic
 SLOW_TO_PACK, SLOW_TO_UNPACK = 4096, 65536
 MOST_REPORTED = 100
+LZ4_BLOCKS_STAND_ALONE = 0x20  # in the flags of a frame
 
 
 class Admitted(NamedTuple):
@@ -122,6 +124,8 @@ def _admit(head: payloads.Head, data: memoryview, config: LogConfig, now: int) -
     payload: Bytes = data[HEADER_SIZE:]
     codec = attributes & CODEC
     records = decompress(codec, payload) if codec else payload
+    if codec == Codec.LZ4 and not payload[4] & LZ4_BLOCKS_STAND_ALONE:
+        raise InvalidRecordError("lz4 frame with blocks that depend on each other, expected blocks that stand alone")
     smallest, largest, keyless, in_order = payloads.examine(records, count, base_timestamp)
     if not in_order:
         raise InvalidRecordError(f"offset deltas do not run from 0 to {last_delta}")

@@ -4,14 +4,14 @@
 
 const readline = require("node:readline");
 const { CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require("kafkajs");
-const lz4 = require("lz4js");
+const lz4 = require("lz4-napi");
 const snappy = require("kafkajs-snappy");
 const zstd = require("@bokuweb/zstd-wasm");
 
 CompressionCodecs[CompressionTypes.Snappy] = snappy;
 CompressionCodecs[CompressionTypes.LZ4] = () => ({
-  compress: async (encoder) => Buffer.from(lz4.compress(encoder.buffer)),
-  decompress: async (buffer) => Buffer.from(lz4.decompress(buffer)),
+  compress: async (encoder) => lz4.compressFrame(encoder.buffer),
+  decompress: async (buffer) => lz4.decompressFrame(buffer),
 });
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async (encoder) => Buffer.from(zstd.compress(encoder.buffer)),
