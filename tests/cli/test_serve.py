@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+
+from kafkawire.cli.main import main
+from kafkawire.log import LogDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,3 +54,23 @@ def test_a_bad_setting_is_one_line_and_exit_code_two() -> None:
     command = [sys.executable, "-m", "kafkawire", "serve", "--memory", "-c", "num.partitions=many"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, "kafkawire: num.partitions: expected int, found 'many'\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (["--memory", "--port", "{taken}"], "127.0.0.1:{taken}: another process listens there", 1),
+        (["--memory", "--port", "0", "--metrics-port", "{taken}"], "127.0.0.1:{taken}: another process listens", 1),
+        (["--memory", "--host", "192.0.2.1", "--port", "0"], "192.0.2.1:0: the host is no address of this machine", 1),
+        (["--memory", "--port", "99999"], "'99999' is no port: expected 0 to 65535", 2),
+        (["--port", "0", "--data", "{data}"], "another broker uses it (.lock is locked)", 1),
+    ],
+    ids=["port", "metrics port", "host", "no port", "directory"],
+)
+def test_what_stands_in_the_way_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], words: str, code: int
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, closing(LogDirectory(tmp_path)):
+        names = {"taken": str(taken.getsockname()[1]), "data": str(tmp_path)}
+        assert main(["serve", *(each.format(**names) for each in arguments)]) == code
+    assert words.format(**names) in capsys.readouterr().err

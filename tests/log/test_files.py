@@ -100,7 +100,7 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", other, str(tmp_path / ".lock")]
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "is locked by another owner" in refused.stderr
+    assert "another broker uses it" in refused.stderr
     with pytest.raises(BlockingIOError):
         DiskFiles().lock(tmp_path / ".lock")
     lock.release()

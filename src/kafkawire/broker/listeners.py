@@ -10,9 +10,11 @@ Rules:
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
@@ -22,6 +24,18 @@ PLAINTEXT: Final = "PLAINTEXT"
 DEFAULT_HOST: Final = "127.0.0.1"
 EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
 _LISTENER: Final = re.compile(r"(?P<name>[A-Za-z0-9_]+)://(?:\[(?P<six>[^\]]*)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]+)")
+
+
+class CannotListenError(KafkaWireError):
+    """An address where nothing can be listened on, and what to do about it."""
+
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        words = {
+            errno.EADDRINUSE: "another process listens there; stop it, or choose another port (0 is any free one)",
+            errno.EADDRNOTAVAIL: "the host is no address of this machine",
+            errno.EACCES: "ports below 1024 need more rights; choose a higher one",
+        }
+        super().__init__(f"cannot listen on {host}:{port}: {words.get(error.errno or 0, error.strerror or error)}")
 
 
 def parse_listener(config: BrokerConfig, name: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.connection import Connection
 from kafkawire.broker.inbox import SCRATCH
+from kafkawire.broker.listeners import CannotListenError
 
 if TYPE_CHECKING:
     from kafkawire.broker.configs import BrokerConfig
@@ -57,12 +58,15 @@ class Server:
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Accept connections; the address that is listened on."""
-        self._listening = await self.loop.create_server(
-            lambda: Connection(self, self._dispatcher, "PLAINTEXT"),
-            host or None,
-            port,
-            backlog=max(1, self._config.integer("socket.listen.backlog.size")),
-        )
+        try:
+            self._listening = await self.loop.create_server(
+                lambda: Connection(self, self._dispatcher, "PLAINTEXT"),
+                host or None,
+                port,
+                backlog=max(1, self._config.integer("socket.listen.backlog.size")),
+            )
+        except OSError as error:
+            raise CannotListenError(host, port, error) from error
         for listening in self._listening.sockets:
             for option, name in ((socket.SO_SNDBUF, "send"), (socket.SO_RCVBUF, "receive")):
                 size = self._config.integer(f"socket.{name}.buffer.bytes")

@@ -24,11 +24,12 @@ EXAMPLES = (
     "kafkawire serve --memory --port 0",
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
+LAST_PORT = 65535
 _log = logging.getLogger("kafkawire.broker")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, help="where to listen (9092); 0 takes any free port")
+    parser.add_argument("--port", type=_port, help="where to listen (9092); 0 takes any free port")
     parser.add_argument("--host", help="on which address (127.0.0.1); 0.0.0.0 is all of them")
     parser.add_argument("--data", type=Path, metavar="DIR", help="where the data is kept (log.dirs, or kafkawire-data)")
     parser.add_argument("--memory", action="store_true", help="keep everything in memory, and nothing afterwards")
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-c", "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, under Kafka's name"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in a properties file")
-    parser.add_argument("--metrics-port", type=int, metavar="PORT", help="serve /metrics for Prometheus there")
+    parser.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus there")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="how log lines look")
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
 
@@ -62,6 +63,14 @@ def run(args: argparse.Namespace) -> int:
         _log.warning("%s is no setting of this broker%s", name, f"; did you mean {near}?" if near else "")
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data)))
+
+
+def _port(text: str) -> int:
+    from kafkawire.cli.commands import UsageError
+
+    if not text.isdigit() or int(text) > LAST_PORT:
+        raise UsageError(f"{text!r} is no port: expected 0 to {LAST_PORT}")
+    return int(text)
 
 
 def _directory(config: dict[str, str]) -> Path:

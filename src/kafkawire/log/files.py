@@ -257,7 +257,8 @@ class DiskLock:
             else:
                 fcntl.lockf(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise BlockingIOError(errno.EAGAIN, f"{path} is locked by another owner", str(path)) from error
+            words = f"another broker uses it ({path.name} is locked): stop that one, or choose another directory"
+            raise BlockingIOError(errno.EAGAIN, words, str(path)) from error
 
     def release(self) -> None:
         self._file = None
