@@ -35,8 +35,9 @@ test: $(BUILT) ## all tests; those of codec, messages, records and log in both f
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m twin tests
 
-interop: $(BUILT) ## against Apache Kafka, fetched with mvn, and tshark; needs java, mvn and tshark
+interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop
+	$(BIN)/python -m benchmarks apache
 
 check: $(BUILT) ## format, lint, types, layers, schemas, generated files
 	$(BIN)/ruff format --check -q .
