@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.broker.peer import Peer
 
+from kafkawire.broker.configs import keys
 from kafkawire.broker.metrics import Metrics
 from kafkawire.broker.metrics_page import gauges
 from kafkawire.broker.refusals import error_paths, errors_at
@@ -48,3 +50,16 @@ def test_error_codes_are_found_at_every_depth() -> None:
         error_code=70, responses=[FetchResponse.FetchableTopicResponse(partitions=[failed, failed])]
     )
     assert errors_at(error_paths(response.__shape__), response) == [70, 3, 3]
+
+
+def test_large_numbers_are_told_to_the_last_digit() -> None:
+    page = Metrics().page([Gauge("kafkawire_log_end_offset", {"topic": "t"}, 12_345_678_901)])
+    assert 'kafkawire_log_end_offset{topic="t"} 12345678901\n' in page
+
+
+def test_the_page_of_defaults_says_what_the_table_of_settings_says() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "broker.md").read_text()
+    rows = re.findall(r"^\| `([a-z.]+)` \| [^|]* \| `([^`]*)` \|", text, re.MULTILINE)
+    settings = keys("broker")
+    assert len(rows) >= 10
+    assert dict(rows) == {name: settings[name].default or "" for name, _ in rows}

@@ -112,7 +112,7 @@ def _gauge_lines(gauges: Iterable[Gauge]) -> Iterator[str]:
             yield f"# TYPE {name} gauge"
             last = name
         inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        yield f"{name}{{{inside}}} {value:g}" if inside else f"{name} {value:g}"
+        yield f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
 
 
 def _escaped(text: str) -> str:
