@@ -1,6 +1,7 @@
 """Segments on Spark, local[2]: how fast tables come out of log files, and what a task costs.
 
-Rates count the bytes of the log files. The Parquet rows are the same records, written by Spark and read by Spark.
+Rates count the bytes of the log files. The Parquet rows are the same records, written by Spark and read by Spark; values
+are random and share nothing, so that neither side gains by packing them.
 """
 
 from __future__ import annotations
@@ -89,12 +90,12 @@ def _write_logs(root: Path, value: int, *, megabytes: int, files: int = 8) -> in
     """Log files of 16 KB batches, uncompressed; how many bytes they have."""
     per_file = max(1, megabytes * MEGABYTE // files)
     count = max(1, min(per_file, 16 * MEGABYTE) // (value + 32))
-    noise = random.Random(1).randbytes(count + value)
+    noise = random.Random(1).randbytes(count * value)
     chunk = pa.table(
         {
             "timestamp": pa.array(range(count)),
             "key": [b"%016d" % number for number in range(count)],
-            "value": [noise[at : at + value] for at in range(count)],
+            "value": [noise[at : at + value] for at in range(0, count * value, value)],
         }
     )
     block = from_arrow(chunk, batch_bytes=BATCH)

@@ -71,7 +71,10 @@ def test_workers_run_the_interpreter_of_the_driver(spark: SparkSession) -> None:
 
 
 @pytest.mark.xdist_group("spark")
-def test_the_format_is_found_without_registration(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_format_is_found_without_registration(spark: SparkSession, tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", batches(2))
     other = spark.newSession()
     assert other.read.format("kafkawire-segments").load(str(tmp_path)).count() == 20
+    assert "api" in other.read.format("kafkawire-captures").load(str(tmp_path)).columns
+    topics = other.read.format("kafkawire").option("kafka.bootstrap.servers", "localhost:1").option("subscribe", "t")
+    assert "timestampType" in topics.load().columns

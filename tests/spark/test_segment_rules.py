@@ -1,0 +1,156 @@
+"""The rules for log files: what each finds, and what is just not enough for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.logs import write_segment
+
+from kafkawire.inspect.diagnose import Thresholds
+from kafkawire.records import BatchBuilder
+from kafkawire.spark.sample import PartitionWriter
+from kafkawire.spark.segment_rules import judge_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kafkawire.inspect.diagnose import Finding
+
+pytestmark = pytest.mark.xdist_group("spark")
+HOUR = 3_600_000
+LIMITS = Thresholds(small_batches=20, plain_bytes=5_000)
+
+
+def small_batches(count: int, records: int) -> list[bytes]:
+    return [build([b"v"] * records, base_offset=number * records) for number in range(count)]
+
+
+def build(values: list[bytes], timestamp: int = 0, **fields: Any) -> bytes:
+    builder = BatchBuilder(**fields)
+    for value in values:
+        builder.append(b"k", value, timestamp)
+    return builder.build()
+
+
+def of_size(total: int) -> bytes:
+    """One batch that is so large."""
+    return build([b"x" * (total - len(build([b"x" * 4000])) + 4000)])
+
+
+def write_transactions(root: Path, topic: str, *steps: str) -> None:
+    writer = PartitionWriter(root, topic, 0)
+    for step in steps:
+        if step == "data":
+            writer.append([(b"k", b"v", [])], is_transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+        else:
+            writer.mark(1, producer_id=7, producer_epoch=0)
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, list[Finding]]:
+    """What the rules for batches find, by whom it concerns."""
+    root, now = tmp_path_factory.mktemp("logs"), int(time.time() * 1000)
+    contents: dict[str, list[bytes]] = {
+        "future-0": [build([b"v"], now + 25 * HOUR), build([b"v"], now + 48 * HOUR, base_offset=1)],
+        "soon-0": [build([b"v"], now + 23 * HOUR)],
+        "small-0": small_batches(20, 1),
+        "few-0": small_batches(19, 1),
+        "filled-0": small_batches(20, 2),
+        "plain-0": [of_size(5_000)],
+        "shorter-0": [of_size(4_999)],
+        "packed-0": [of_size(5_000), build([b"v"], base_offset=1, compression="gzip")],
+    }
+    for name, data in contents.items():
+        write_segment(root / name, data)
+    write_transactions(root, "open", "data")
+    write_transactions(root, "reopened", "data", "marker", "data")
+    write_transactions(root, "ended", "data", "data", "marker")
+    batches = spark.read.format("kafkawire-segments").option("table", "batches").load(str(root))
+    by_entity: dict[str | None, list[Finding]] = {}
+    for finding in judge_table("batches", batches, LIMITS):
+        by_entity.setdefault(finding.entity, []).append(finding)
+    return by_entity
+
+
+def test_exactly_what_is_wrong_is_found(found: dict[str | None, list[Finding]]) -> None:
+    rules = {entity: [finding.rule for finding in findings] for entity, findings in found.items()}
+    assert rules == {
+        "future-0": ["future-time"],
+        "open-0": ["open-transaction"],
+        "reopened-0": ["open-transaction"],
+        "small": ["inefficiency"],
+        "plain": ["inefficiency"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("entity", "level", "certainty", "text"),
+    [
+        ("future-0", "warning", "proven", "future-0: 2 batches have times up to 2 days ahead of now"),
+        ("open-0", "warning", "suspected", "producer 7 wrote up to offset 0 in a transaction without an end marker"),
+        ("reopened-0", "warning", "suspected", "producer 7 wrote up to offset 2 in a transaction"),
+        ("small", "info", "proven", "small: 1.0 records a batch in 20 batches"),
+        ("plain", "info", "proven", "plain: 5000 bytes, none of them compressed"),
+    ],
+)
+def test_a_finding_says_what_it_is_about(
+    found: dict[str | None, list[Finding]], entity: str, level: str, certainty: str, text: str
+) -> None:
+    [finding] = found[entity]
+    assert (finding.level, finding.certainty) == (level, certainty)
+    assert text in finding.text
+    assert finding.advice
+
+
+def of_faults(spark: SparkSession) -> DataFrame:
+    rows = [("t", 0, "a.log", 500, 70, "second"), ("t", 0, "a.log", 100, 50, "first"), (None, None, "b.log", 0, 9, "x")]
+    return spark.createDataFrame(
+        rows, "topic string, partition int, file string, position long, size long, fault string"
+    )
+
+
+def of_index_errors(spark: SparkSession) -> DataFrame:
+    rows = [("a.index", 8, "no batch starts there"), ("a.index", None, "of no use"), ("b.index", 0, "too long")]
+    return spark.createDataFrame(rows, "file string, position long, problem string")
+
+
+@pytest.mark.parametrize(
+    ("table", "make", "expected"),
+    [
+        (
+            "faults",
+            of_faults,
+            {
+                "t-0": ("corruption", "error", 2, "120 bytes; the first, at byte 100: first"),
+                "b.log": ("corruption", "error", 1, "1 places in b.log"),
+            },
+        ),
+        (
+            "index_errors",
+            of_index_errors,
+            {
+                "a.index": ("wrong-index", "warning", 2, "a.index: 2 problems, the first: of no use"),
+                "b.index": ("wrong-index", "warning", 1, "too long"),
+            },
+        ),
+    ],
+)
+def test_damage_is_told_once_a_file(
+    spark: SparkSession,
+    table: str,
+    make: Callable[[SparkSession], DataFrame],
+    expected: dict[str, tuple[str, str, int, str]],
+) -> None:
+    rows = make(spark)
+    told = {finding.entity: finding for finding in judge_table(table, rows, Thresholds())}
+    assert told.keys() == expected.keys()
+    for entity, (rule, level, count, text) in expected.items():
+        finding = told[entity]
+        assert (finding.rule, finding.level, finding.count) == (rule, level, count)
+        assert text in finding.text
+    assert judge_table(table, rows.limit(0), Thresholds()) == []
