@@ -1,7 +1,7 @@
 """Segments on Spark, local[2]: how fast tables come out of log files, and what a task costs.
 
-Rates count the bytes of the log files. The Parquet rows are the same records, written by Spark and read by Spark; values
-are random and share nothing, so that neither side gains by packing them.
+Rates count the bytes of the log files. The Parquet rows are the same records, written by Spark and read by Spark.
+Values are random and share nothing, so that neither side gains by packing them.
 """
 
 from __future__ import annotations
