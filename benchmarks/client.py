@@ -306,11 +306,12 @@ def rows() -> Iterator[Row]:
         ]
         for work, ours, peers, floors, count in works:
             yield from _compare(bootstrap, work, ours, peers, floors, partial(_rate, count))
-        for work, measure, unit in (("CPU", cpu_of, "s"), ("memory", memory_of, "MB")):
+        for work, measure, unit, rounds in (("CPU", cpu_of, "s", 3), ("memory", memory_of, "MB", 1)):
             for name, ours in (("Producer", producer), ("blocking Producer", blocking_producer)):
                 peers = {"kafka-python": measure(kafka_python_producer)}
                 words = f"{{:,.2f}} {unit}".format
-                yield from _compare(bootstrap, f"{work} of {name}{wrote}", measure(ours), peers, (1.0,), words)
+                what = f"{work} of {name}{wrote}"
+                yield from _compare(bootstrap, what, measure(ours), peers, (1.0,), words, rounds)
 
 
 def _rate(count: int, seconds: float) -> str:
@@ -324,9 +325,10 @@ def _compare(
     peers: Mapping[str, Contender],
     floors: Sequence[float],
     words: Callable[[float], str],
+    rounds: int = ROUNDS,
 ) -> Iterator[Row]:
     taken: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, contender in (("ours", ours), *peers.items()):
             try:
                 taken.setdefault(name, []).append(contender(bootstrap))

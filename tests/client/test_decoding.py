@@ -15,6 +15,7 @@ from kafkawire.client.positions import Position
 from kafkawire.records import BatchBuilder, ControlType, CorruptRecordError, transaction_marker
 
 PLACE = TopicPartition("t", 3)
+pytestmark = pytest.mark.twin
 
 
 def batch(base: int, *values: bytes, **fields: Any) -> bytes:

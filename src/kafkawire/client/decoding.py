@@ -13,12 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkawire.client.errors import CorruptFetchError
+from kafkawire.implementation import load
 from kafkawire.records import ControlType, CorruptRecordError, read_batches
 
 if TYPE_CHECKING:
+    from kafkawire.client import consumed as form
     from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.options import ConsumerOptions
     from kafkawire.records import Batch
+else:
+    form = load("kafkawire.client._consumed", "kafkawire.client.consumed")
 
 _ENOUGH: Final = 16 * 1024 * 1024
 _EACH: Final = 200  # about what a record takes as an object, besides its value
@@ -51,6 +55,12 @@ def decode_chunk(
     chunk: Chunk, partition: TopicPartition, options: ConsumerOptions
 ) -> tuple[list[ConsumerRecord], Chunk | None]:
     """Records from the start of a chunk on, and what is left of it."""
+    return form.without_collecting(_decode, chunk, partition, options)
+
+
+def _decode(
+    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions
+) -> tuple[list[ConsumerRecord], Chunk | None]:
     filtering = _Aborted(chunk.aborted) if chunk.aborted else None
     position, size, end = chunk.position, 0, 0
     records: list[ConsumerRecord] = []
@@ -81,13 +91,9 @@ def located(error: CorruptRecordError, partition: TopicPartition, records: memor
 
 
 def _records_of(batch: Batch, partition: TopicPartition, position: int, verify: bool) -> list[ConsumerRecord]:
-    topic, number = partition
-    make, kind = tuple.__new__, ConsumerRecord
-    stamp, epoch = batch.timestamp_type, batch.leader_epoch
-    found: list[ConsumerRecord] = [
-        make(kind, (topic, number, each.offset, each.timestamp, stamp, each.key, each.value, each.headers, epoch))
-        for each in batch.records(verify=verify)
-    ]
+    found: list[ConsumerRecord] = form.consumed(
+        batch.records(verify=verify), ConsumerRecord, *partition, batch.timestamp_type, batch.leader_epoch
+    )
     if found and found[0].offset < position:
         return [record for record in found if record.offset >= position]
     return found
