@@ -18,6 +18,8 @@ from random import Random
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import pytest
+
 from kafkawire.messages import (
     CreateTopicsRequest,
     FetchRequest,
@@ -174,6 +176,7 @@ class Application:
             found += batch
 
 
+@pytest.mark.timeout(max(120, 4 * ROUNDS))
 def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     with Victim(tmp_path / "data") as victim:
         victim.start()
