@@ -170,6 +170,7 @@ def test_captures_without_the_tables_that_rules_look_at_are_not_judged(tmp_path:
         (("--source", "captures", "--mode", "failfast"), "--mode is for segments"),
         (("--source", "segments", "--values"), "--values is for captures"),
         (("--source", "captures"), "no captures in"),
+        (("--source", "segments", "--set", "plainbytes=1"), "no threshold 'plainbytes'; did you mean plain_bytes?"),
     ],
 )
 def test_what_a_source_does_not_have_is_refused(
@@ -196,7 +197,11 @@ def test_results_go_to_a_url_of_hadoop_and_files_may_come_from_one(tmp_path: Pat
     assert (lake / "report.html").read_text().startswith("<!doctype html>")
     assert pipeline(tmp_path / "orders-0", "--out", out) == 1
     assert "holds an earlier run" in capsys.readouterr().err
-    assert pipeline(tmp_path / "orders-0", "--out", out, "--overwrite", "--table", "batches") == 0
+    assert (
+        pipeline(tmp_path / "orders-0", "--out", out, "--overwrite", "--table", "batches", "--set", "plain_bytes=9")
+        == 0
+    )
+    assert "info     inefficiency: orders: " in capsys.readouterr().out
     assert not (lake / "records").exists()
 
 

@@ -271,7 +271,7 @@ def _require_spark(how: How) -> None:
     from kafkawire.spark.table_formats import settings_of
 
     require_spark()
-    settings_of(how.get("table_format", "parquet"))
+    settings_of(how.get("table_format", "parquet"), {})
 
 
 @contextmanager
@@ -279,7 +279,8 @@ def _session(how: How, log_file: Path) -> Iterator[SparkSession]:
     from kafkawire.spark.session import default_master, running_session
     from kafkawire.spark.table_formats import settings_of
 
-    settings = {**settings_of(how.get("table_format", "parquet")), **(how.get("settings") or {})}
+    given = how.get("settings") or {}
+    settings = {**settings_of(how.get("table_format", "parquet"), given), **given}
     with ExitStack() as stack:
         with status("starting Spark ..."):
             session = running_session(how.get("master") or default_master(), settings=settings, log_file=log_file)

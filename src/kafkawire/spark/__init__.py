@@ -1,9 +1,10 @@
-"""Kafka's data on Spark: data sources, and the pipeline that turns log files and captures into tables and a report.
+"""Kafka's data on Spark: data sources, and the pipeline that turns topics, log files and captures into tables.
 
 - `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
 - `register(spark)`: the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` from here on.
 - `kafkawire.spark.jobs.Job(spark, input, output, tables).run() -> Summary`: what `kafkawire pipeline run` does; the
-  input is a `segments_input.SegmentsInput(paths)` or a `captures_input.CapturesInput(paths)`.
+  input is a `topics_input.TopicsInput(options)`, a `segments_input.SegmentsInput(paths)` or a
+  `captures_input.CapturesInput(paths)`.
 
 Importing this package does not import Spark.
 """

@@ -2,22 +2,24 @@
 
 Rules:
 - Parquet is always there. Delta is there where `delta-spark` is installed; its jars are fetched by Spark at the start,
-  unless the settings name them already.
+  unless the user's settings name jars already.
 """
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.spark.errors import PipelineError
 
-FORMATS: Final = ("parquet", "delta")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _SCALA: Final = "2.13"
 
 
-def settings_of(table_format: str) -> dict[str, str]:
-    """Settings of Spark that a format needs; a format that is not installed is refused."""
+def settings_of(table_format: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Settings of Spark that a format needs besides those given; a format that is not installed is refused."""
     if table_format == "parquet":
         return {}
     try:
@@ -27,8 +29,10 @@ def settings_of(table_format: str) -> dict[str, str]:
             "--format delta needs the package delta-spark, of a version made for this PySpark;"
             " run: pip install delta-spark"
         ) from None
-    return {
-        "spark.jars.packages": f"io.delta:delta-spark_{spark.rpartition('.')[0]}_{_SCALA}:{found}",
+    settings = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
+    if not {"spark.jars", "spark.jars.packages"} & given.keys():
+        settings["spark.jars.packages"] = f"io.delta:delta-spark_{spark.rpartition('.')[0]}_{_SCALA}:{found}"
+    return settings

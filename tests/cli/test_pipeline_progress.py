@@ -1,0 +1,79 @@
+"""What the pipeline tells while it runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+from kafkawire.cli.pipeline_progress import Stages, StreamLine, stream_line
+from kafkawire.spark.streaming import StreamState
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def state(rows: int = 0, *, lag: dict[str, dict[int, int]] | None = None, findings: int | None = None) -> StreamState:
+    found = None if findings is None else {"error": 0, "warning": findings, "info": 0}
+    return StreamState({"records": rows}, {"records": 25.0}, lag or {}, found)
+
+
+def test_a_stage_tells_bytes_rates_and_findings_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, found = Terminal(), 0
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("kafkawire.cli.progress._DELAY", 0.0)
+    monkeypatch.setattr("kafkawire.cli.progress._INTERVAL", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    with Stages(4096, "bytes", lambda: found) as stages:
+        stages.report("batches", 0.5)
+        found = 3
+        stages.report("records", 0.25)
+    shown = terminal.getvalue().split("\r")
+    assert "writing batches  [" in shown[1]
+    assert "50%  2.0 KiB of 4.0 KiB" in shown[1]
+    assert "writing records, 3 findings so far  [" in shown[-2]
+    assert "25%  1.0 KiB of 4.0 KiB" in shown[-2]
+    assert shown[-1] == "\x1b[K"
+
+
+def test_a_line_about_a_stream_names_the_partitions_that_are_behind() -> None:
+    behind = {"t": dict.fromkeys(range(10), 1) | {4: 1500}, "u": {0: 0}}
+    assert stream_line(state(7, lag=behind, findings=2)) == (
+        "records 7, 25/s  behind 1.5 k (t-4 1.5 k, t-0 1, t-1 1, t-2 1, t-3 1, t-5 1, t-6 1, t-7 1"
+        " and 2 partitions)  2 findings"
+    )
+    assert stream_line(state(7)) == "records 7, 25/s  behind 0"
+
+
+def test_elsewhere_than_on_a_terminal_a_line_comes_when_rows_did_and_not_too_often() -> None:
+    stream, now = io.StringIO(), [0.0]
+    line = StreamLine(stream, clock=lambda: now[0])
+    for moment, rows in ((0.0, 0), (1.0, 5), (2.0, 6), (11.5, 6), (30.0, 6), (30.5, 9)):
+        now[0] = moment
+        line.tell(state(rows))
+    line.end()
+    assert [text.partition(",")[0] for text in stream.getvalue().splitlines()] == [
+        "records 5",
+        "records 6",
+        "records 9",
+    ]
+
+
+def test_a_terminal_has_one_line_that_is_taken_away() -> None:
+    terminal, now = Terminal(), [0.0]
+    line = StreamLine(terminal, clock=lambda: now[0])
+    for moment, rows in ((0.0, 0), (0.1, 1), (0.6, 2)):
+        now[0] = moment
+        line.tell(state(rows))
+    line.end()
+    assert [text.partition(",")[0] for text in terminal.getvalue().split("\r")] == [
+        "",
+        "records 0",
+        "records 2",
+        "\x1b[K",
+    ]
