@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,7 +19,7 @@ from kafkawire.spark.topic_options import TopicOptions
 from kafkawire.spark.topic_ranges import OffsetRange
 from kafkawire.spark.topic_rows import RowShaper
 from kafkawire.spark.topic_tasks import pooled_reader, read_range
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +60,28 @@ def test_readers_are_kept_by_their_options(broker: FilledBroker) -> None:
 def test_what_is_loaded_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[None] = []
     monkeypatch.setattr(gc, "freeze", lambda: calls.append(None))
-    monkeypatch.setattr(workers, "_is_frozen", False)
-    freeze_once()
-    freeze_once()
+    monkeypatch.setattr(workers, "_is_settled", False)
+    settle_once()
+    settle_once()
     assert len(calls) == 1
+
+
+def test_memory_of_large_buffers_is_kept_by_the_worker() -> None:
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("another C library than glibc")
+    script = """
+import resource
+from kafkawire.spark.workers import settle_once
+settle_once()
+several = [bytes(8 << 20) + b"x" for _ in range(6)]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    several.clear()
+    several = [bytes(8 << 20) + b"x" for _ in range(6)]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    faults = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert int(faults) < 60 * (8 << 20) / os.sysconf("SC_PAGE_SIZE") / 4
 
 
 def test_rows_have_only_the_columns_asked_for_in_their_order(broker: FilledBroker) -> None:

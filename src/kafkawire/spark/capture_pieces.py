@@ -28,7 +28,7 @@ from kafkawire.inspect.plan import plan_captures
 from kafkawire.spark.capture_files import hole_of, list_captures, open_ranges, open_whole
 from kafkawire.spark.capture_tables import cut_table, files_table, table_schema
 from kafkawire.spark.captures import Options, part_bytes
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ class _PiecesReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _PiecesPartition)
-        freeze_once()
+        settle_once()
         if partition.part is None:
             assert partition.files is not None
             yield _packed("capture_files", partition.files)
@@ -144,7 +144,7 @@ def _packed(name: str, rows: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _unpack(pieces: Iterator[pa.Array]) -> Iterator[pa.Array]:  # type: ignore[type-arg]  # hints that Spark reads
-    freeze_once()
+    settle_once()
     for column in pieces:
         for piece in column:
             table = pa.ipc.open_stream(piece.as_buffer()).read_all().combine_chunks()

@@ -21,7 +21,7 @@ from kafkawire.inspect.parts import stream_part, whole_connections
 from kafkawire.inspect.tables import CONNECTIONS, EXCHANGES, GAPS, SCHEMAS
 from kafkawire.spark.capture_files import hole_of, open_ranges, open_whole
 from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def needs_sessions(name: str, columns: Sequence[str]) -> bool:
 
 def read_part(part: Part, options: Options, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a part has, in the columns asked for."""
-    freeze_once()
+    settle_once()
     name, bodies, hole = options.table, needs_bodies(options.table, columns), hole_of(part.files)
     if name == "connections" and bodies:
         tables: Iterable[pa.Table] = iter([whole_connections(part, open_ranges, hole)])
@@ -116,7 +116,7 @@ def read_part(part: Part, options: Options, columns: Sequence[str]) -> Iterator[
 
 def read_file(file: CaptureFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The row of a file, in the columns asked for."""
-    freeze_once()
+    settle_once()
     capture = open_whole(file.name)
     facts = FileFacts(file.name, file.size, len(capture.packets), len(capture.flows), capture.faults)
     yield from files_table([file], [facts]).select(columns).to_batches()

@@ -9,7 +9,7 @@ from kafkawire.spark.listing import OpenFile
 from kafkawire.spark.overview import read_overviews
 from kafkawire.spark.rows import RowMaker
 from kafkawire.spark.walk import Fault, walk_range
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def read_ranges(ranges: Iterable[FileRange], columns: Sequence[str], options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of ranges, in the columns asked for."""
-    freeze_once()
+    settle_once()
     if options.is_about_files:
         yield from read_overviews([part.file for part in ranges], options.table, columns, verify=options.verify)
         return

@@ -14,7 +14,7 @@ from kafkawire.messages.errors import OffsetOutOfRangeError
 from kafkawire.spark.topic_batches import BatchShaper
 from kafkawire.spark.topic_loss import report_loss
 from kafkawire.spark.topic_rows import RowShaper
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def pooled_reader(client: tuple[tuple[str, str], ...]) -> BulkReader:
 
 def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOptions) -> Iterator[pa.RecordBatch]:
     """The rows of a range, in the columns asked for."""
-    freeze_once()
+    settle_once()
     reader = pooled_reader(options.client)
     rows = _batches if options.table == "batches" else _records
     start: int | None = wanted.start

@@ -24,7 +24,7 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark.errors import SourceOptionError, SparkError
 from kafkawire.spark.topic_rows import HEADERS
 from kafkawire.spark.topic_security import client_config
-from kafkawire.spark.workers import freeze_once
+from kafkawire.spark.workers import settle_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -106,7 +106,7 @@ class TopicsStreamWriter(DataSourceStreamArrowWriter):
 
 def write_rows(batches: Iterator[pa.RecordBatch], options: WriteOptions) -> Written:
     """Write all rows and wait until they are written."""
-    freeze_once()
+    settle_once()
     idle = _idle.setdefault(options.client, [])
     writer = idle.pop() if idle else BulkWriter(config=dict(options.client))
     count = 0

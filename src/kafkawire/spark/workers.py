@@ -2,18 +2,34 @@
 
 Rules:
 - A worker collects garbage after every task, some 25 ms each time; what is loaded by the first task stays out of it.
+- Buffers of megabytes come and go with every batch. The C library would give each back to the system and get it anew,
+  cleared page by page, which costs a fifth of reading a topic; a worker keeps up to `KEPT` bytes of them instead.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from typing import Final
 
-_is_frozen = False
+KEPT: Final = 128 * 1024 * 1024
+_TRIM_THRESHOLD: Final = -1  # of glibc's malloc.h
+_MMAP_THRESHOLD: Final = -3
+_LARGEST_THRESHOLD: Final = 32 * 1024 * 1024  # glibc refuses more
+_is_settled = False
 
 
-def freeze_once() -> None:
-    """Keep what is loaded out of garbage collection."""
-    global _is_frozen
-    if not _is_frozen:
+def settle_once() -> None:
+    """Keep what is loaded out of garbage collection, and memory that is freed at hand."""
+    global _is_settled
+    if not _is_settled:
         gc.freeze()
-        _is_frozen = True
+        _keep_memory()
+        _is_settled = True
+
+
+def _keep_memory() -> None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _LARGEST_THRESHOLD)
+        mallopt(_TRIM_THRESHOLD, KEPT)
