@@ -40,6 +40,7 @@ def topic(broker: RunningBroker) -> str:
         (["-o", f"s@{TIME + 4}", "-o", f"e@{TIME + 6}"], "4 5"),
         (["-o", f"s@{TIME + 99}", "-e"], ""),
         (["-o", "3", "-c", "2"], "3 4"),
+        (["-c", "2"], "0 1"),
         (["-o", "beginning", "-c", "0"], ""),
         (["-o", "-3", "-n", "3"], "7 8 9"),
     ],
@@ -80,6 +81,16 @@ def test_a_group_goes_on_where_it_stopped(
     assert sorted(first + capsys.readouterr().out.split()) == sorted([f"0{n}" for n in range(10)] + ["10", "11"])
 
 
+def test_a_group_may_begin_at_the_beginning_and_stop_at_the_end(
+    broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["-b", broker.bootstrap, "-G", "cli-to-end", "-o", "beginning", "-e", "-f", "%p%o "]
+    assert main(["consume", topic, *settings]) == 0
+    assert sorted(capsys.readouterr().out.split()) == sorted([f"0{n}" for n in range(10)] + ["10", "11"])
+    assert main(["consume", topic, *settings]) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     assert main(["consume", topic, "-b", broker.bootstrap, "-o", "beginning", "-o", str(path)]) == 0
@@ -107,7 +118,8 @@ def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: P
         (["consumed", "-o", "soon"], "-o 'soon': expected beginning, end, stored"),
         (["consumed", "-o", "a.parquet", "-o", "b.parquet"], "one file to write to"),
         (["consumed", "-o", "stored", "-e"], "-o stored needs a group"),
-        (["consumed", "-G", "g", "-e"], "do not go with -G"),
+        (["consumed", "-G", "g", "-o", "5"], "-G goes with -o beginning, end or stored"),
+        (["consumed", "-G", "g", "-o", "x.parquet"], "-G goes with -o beginning, end or stored"),
         (["consumed", "-p", "9", "-e"], "consumed has no partition 9; it has 2"),
         (["consumed", "-f", "%q", "-e"], "%q is not one of %s"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.cli.clients import add_client_options, client_config
 from kafkawire.cli.commands import UsageError
@@ -24,7 +24,10 @@ EXAMPLES = (
     "kafkawire consume orders -o -10 -f '%t-%p@%o %k: %s\\n'",
     "kafkawire consume orders -o beginning -o orders.parquet",
     "kafkawire consume -G billing orders payments --json",
+    "kafkawire consume -G billing orders -o beginning -e",
 )
+_RESETS: Final = {"": None, "stored": None, "beginning": "earliest", "end": "latest"}
+_LOOK_FOR_END_MS: Final = 200
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OFFSET|FILE.parquet",
-        help="where to begin: beginning, end, stored, N, -N from the end, s@MS, e@MS; or where to write to",
+        help="where to begin: beginning (default), end, stored, N, -N from the end, s@MS, e@MS; or where to write to",
     )
     parser.add_argument("-G", "-g", "--group", dest="group", help="read as a member of this group")
     parser.add_argument("-c", "-n", dest="count", type=int, help="stop after so many records")
@@ -63,9 +66,9 @@ def run(args: argparse.Namespace) -> int:
     if len(files) > 1:
         raise UsageError(f"one file to write to, found {', '.join(files)}")
     if args.group:
-        if spec.start not in ("", "stored") or spec.start_time or args.to_end or files:
-            raise UsageError("a group begins where it stored and has no end: -o, -e and files do not go with -G")
-        return _print_all(_follow_group(args, topics), args)
+        if spec.start not in _RESETS or spec.start_time is not None or spec.end_time is not None or files:
+            raise UsageError("a group begins where it stored: -G goes with -o beginning, end or stored alone")
+        return _print_all(_follow_group(args, topics, spec), args)
     if files:
         return _write_parquet(args, topics, spec, Path(files[0]))
     if args.to_end or spec.end_time is not None:
@@ -101,10 +104,20 @@ def _writer(args: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
     return lambda record: (record.key or b"") + between + (record.value or b"") + end
 
 
-def _follow_group(args: argparse.Namespace, topics: list[str]) -> Iterator[ConsumerRecord]:
+def _follow_group(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) -> Iterator[ConsumerRecord]:
     from kafkawire.client.blocking import Consumer
 
-    with Consumer(*topics, config=client_config(args, group_id=args.group)) as consumer:
+    config = client_config(args, group_id=args.group, auto_offset_reset=_RESETS[spec.start])
+    at_once = None if args.count is None else 1  # what is taken but not printed would be stored as read
+    with Consumer(*topics, config=config) as consumer:
+        while args.to_end:
+            found = consumer.getmany(timeout_ms=_LOOK_FOR_END_MS, max_records=at_once)
+            for records in found.values():
+                yield from records
+            if not found and (places := consumer.assignment()):
+                ends = consumer.end_offsets(places)
+                if all(consumer.position(place) >= end for place, end in ends.items()):
+                    return
         for record in consumer:
             yield record
             sys.stdout.buffer.flush()
@@ -119,7 +132,7 @@ def _follow(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) -> It
         starts = {
             TopicPartition(topic, number): start
             for topic in topics
-            for number, (start, _) in _ranges(reader, topic, args.partitions, spec, "end").items()
+            for number, (start, _) in _ranges(reader, topic, args.partitions, spec).items()
         }
     with Consumer(config=client_config(args)) as consumer:
         consumer.assign(starts)
@@ -140,7 +153,7 @@ def _read_ranges(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) 
 
     with BulkReader(config=client_config(args)) as reader:
         for topic in topics:
-            for number, (start, end) in _ranges(reader, topic, args.partitions, spec, "beginning").items():
+            for number, (start, end) in _ranges(reader, topic, args.partitions, spec).items():
                 for batch in reader.read(topic, number, start, end):
                     columns: list[Any] = [batch.column(name) for name in RECORD_SCHEMA.names]
                     columns[1] = columns[1].cast(pa.int64())
@@ -154,29 +167,25 @@ def _write_parquet(args: argparse.Namespace, topics: list[str], spec: OffsetSpec
     import pyarrow as pa
     from pyarrow import parquet
 
+    from kafkawire.client.arrow import ARROW_COLUMNS
     from kafkawire.client.fetch import BulkReader
     from kafkawire.records import RECORD_SCHEMA
 
     schema = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *RECORD_SCHEMA])
     left = args.count
     with BulkReader(config=client_config(args)) as reader:
-        ranges = {topic: _ranges(reader, topic, args.partitions, spec, "beginning") for topic in topics}
+        ranges = {topic: _ranges(reader, topic, args.partitions, spec) for topic in topics}
         total = sum(end - start for each in ranges.values() for start, end in each.values())
         with parquet.ParquetWriter(path, schema, compression="zstd") as writer, _progress(args, total) as progress:
             for topic, each in ranges.items():
                 for number, (start, end) in each.items():
-                    for batch in reader.read(topic, number, start, end):
+                    for batch in reader.read(topic, number, start, end, columns=ARROW_COLUMNS):
                         part = batch if left is None else batch.slice(0, left)
-                        count = part.num_rows
-                        if not count:
+                        if not part.num_rows:
                             return 0
-                        where: list[Any] = [
-                            pa.repeat(pa.scalar(topic), count),
-                            pa.repeat(pa.scalar(number, pa.int32()), count),
-                        ]
-                        writer.write_batch(pa.RecordBatch.from_arrays([*where, *part.columns], schema=schema))
-                        progress.advance(count)
-                        left = None if left is None else left - count
+                        writer.write_batch(part)
+                        progress.advance(part.num_rows)
+                        left = None if left is None else left - part.num_rows
     return 0
 
 
@@ -187,7 +196,7 @@ def _progress(args: argparse.Namespace, total: int) -> Progress:
 
 
 def _ranges(
-    reader: BulkReader, topic: str, partitions: list[int] | None, spec: OffsetSpec, otherwise: str
+    reader: BulkReader, topic: str, partitions: list[int] | None, spec: OffsetSpec
 ) -> dict[int, tuple[int, int]]:
     """Where to begin and end in each partition."""
     known = reader.partitions(topic)
@@ -196,7 +205,7 @@ def _ranges(
         raise UsageError(f"{topic} has no partition {missing[0]}; it has {len(known)}")
     numbers = known if partitions is None else partitions
     first, last = reader.earliest(topic, numbers), reader.latest(topic, numbers)
-    word = spec.start or otherwise
+    word = spec.start or "beginning"
     if word == "stored":
         raise UsageError("-o stored needs a group: -G NAME")
     starts: dict[int, int]
