@@ -1,5 +1,7 @@
 """The broker against bare loops that do nothing but move the same bytes, each in a process of its own.
 
+The same generator loads both, with the same frames over as many sockets; both append to files that grow, in pages that
+were made warm before. Rounds take turns, and the best of each counts.
 `python -m benchmarks.broker sendfile|receive PATH` runs a bare loop; it prints its port.
 """
 
@@ -18,6 +20,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.log import warm
 from benchmarks.report import Row
 from kafkawire.messages import ApiVersionsRequest, CreateTopicsRequest, FetchRequest, Message, ProduceRequest
 from kafkawire.records import BatchBuilder, crc32c
@@ -181,8 +184,9 @@ def fetch_rows(directory: Path) -> Iterator[Row]:
 
 
 def produce_rows(directory: Path) -> Iterator[Row]:
+    warm(directory / "warm", 3 << 30)
     frame = encode_request(produce(batch(16_384, 100)), version=9, correlation_id=1, client_id="bench")
-    with server(*broker("--data", str(directory), "-c", "log.retention.bytes=1")) as running:
+    with server(*broker("--data", str(directory))) as running:
         with socket.create_connection(("127.0.0.1", running.port)) as connection:
             create_topic(connection)
             size = call(connection, produce(batch(16_384, 100)), 9)
@@ -243,7 +247,7 @@ def bare(kind: str, path: Path) -> None:
     def keep(connection: socket.socket, frame: memoryview) -> None:
         nonlocal position
         crc32c(frame)
-        position = (position + os.pwrite(file, frame, position)) % (1 << 30)
+        position += os.pwrite(file, frame, position)
         connection.send(bytes(50))
 
     serve = send_file if kind == "sendfile" else keep

@@ -33,7 +33,7 @@ CONFIG = LogConfig(segment_bytes=2**31 - 1)
 def rows() -> Iterator[Row]:
     root = Path(tempfile.mkdtemp(prefix="kafkawire-log-"))
     try:
-        _warm(root / "warm", GIB + GIB // 4)
+        warm(root / "warm", GIB + GIB // 4)
         yield from _append_and_recover(root / "append-0")
         yield from _header_hop(root / "hop-0")
         yield from _open_many(root / "many")
@@ -54,7 +54,8 @@ def _build(records: int, value_size: int) -> bytes:
     return builder.build()
 
 
-def _warm(path: Path, size: int) -> None:
+def warm(path: Path, size: int) -> None:
+    """Have the machine give us memory that files of some size need."""
     with path.open("wb") as file:
         block = bytes(1 << 20)
         for _ in range(size >> 20):

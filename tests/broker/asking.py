@@ -31,10 +31,11 @@ def begin(node: Node, request: Message, version: int | None = None, client_id: s
 
 def answer(node: Node, call: Call) -> Any:
     """The answer of a call, read back from its bytes; None if there is none."""
-    parts = Dispatcher(node, Metrics()).finish(call)
+    parts, size = Dispatcher(node, Metrics()).finish(call)
     if not parts:
         return None
     frame = b"".join(map(in_memory, parts))
+    assert len(frame) == size
     return decode_response(frame, api_key=call.context.api.key, version=call.context.version, correlation_id=7)[1]
 
 

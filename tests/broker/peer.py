@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from kafkawire.messages import api
 from kafkawire.wire import decode_response, encode_request
@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kafkawire.messages import Message
-    from kafkawire.testing import RunningBroker
+
+
+class Listening(Protocol):
+    """A broker of any kind that runs."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
 
 
 class Peer:
     """A plain socket that speaks when told to."""
 
-    def __init__(self, broker: RunningBroker, timeout: float = 10.0) -> None:
+    def __init__(self, broker: Listening, timeout: float = 10.0) -> None:
         host, _, port = broker.bootstrap_servers.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self._next = 0

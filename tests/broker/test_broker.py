@@ -11,6 +11,7 @@ import pytest
 
 import kafkawire.broker
 from kafkawire.broker import Broker
+from kafkawire.broker.listeners import CannotListenError
 from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_two_brokers_do_not_share_a_directory(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_leaves_the_directory_free(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Broker(port=0) as first:
-            with pytest.raises(OSError, match="in use"):
+            with pytest.raises(CannotListenError, match="another process listens there"):
                 await Broker(tmp_path, port=first.port).start()
         async with Broker(tmp_path, port=0):
             pass

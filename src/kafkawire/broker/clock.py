@@ -114,9 +114,10 @@ class ManualClock:
         heapq.heappush(self._timers, (self._now + delay_ms, next(self._order), timer))
         return timer
 
-    def is_waited_for(self, within_ms: int) -> bool:
-        """Whether a timer rings within that time."""
-        return any(when <= self._now + within_ms and timer.callback for when, _, timer in self._timers)
+    @property
+    def timers(self) -> int:
+        """How many timers are set."""
+        return sum(timer.callback is not None for _, _, timer in self._timers)
 
     def advance(self, milliseconds: int) -> None:
         """Let time pass; timers run in order, each at its own time."""

@@ -140,8 +140,7 @@ class Connection(asyncio.BufferedProtocol):
             frame = inbox.take()
             if frame is None:
                 return
-            self._serve(frame)
-            if outbox.is_large:
+            if self._serve(frame):
                 self._send()
 
     def _send(self) -> None:
@@ -149,21 +148,22 @@ class Connection(asyncio.BufferedProtocol):
         self._dispatcher.settle()
         self._outbox.flush()
 
-    def _serve(self, frame: bytes | memoryview) -> None:
+    def _serve(self, frame: bytes | memoryview) -> bool:
+        """Serve a request; whether the answers should leave before the next."""
         call = self._dispatcher.begin(frame, self.address, self._listener, more=self._inbox.has_more)
         if not isinstance(call, Call):
-            self._outbox.put([call])
-        elif call.is_waiting:
+            return self._outbox.put([call], len(call))
+        if call.is_waiting:
             self._under_way = call.size
             self._task = self._server.loop.create_task(self._wait(call))
-        else:
-            self._outbox.put(self._dispatcher.finish(call))
+            return False
+        return self._outbox.put(*self._dispatcher.finish(call))
 
     async def _wait(self, call: Call) -> None:
         try:
             await self._dispatcher.wait(call)
             if not self._transport.is_closing():
-                self._outbox.put(self._dispatcher.finish(call))
+                self._outbox.put(*self._dispatcher.finish(call))
         except RefusedRequestError as error:
             self.refuse("request", str(error))
         except Exception:

@@ -34,7 +34,7 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from kafkawire.broker.metrics import Metrics
@@ -126,20 +126,20 @@ class Dispatcher:
         except Exception as error:
             call.answer = self._explain(call, error)
 
-    def finish(self, call: Call) -> list[Part]:
-        """The parts of the answer's frame; none where the client expects nothing."""
-        answer, metrics = call.answer, call.route.metrics
-        if answer is None:
-            metrics.add(call.size, 0, perf_counter() - call.started)
-            return []
-        message, contents = answer if isinstance(answer, Streamed) else (answer, ())
-        assert isinstance(message, Message)
-        parts: list[Part] = call.route.write(message, call.context.correlation_id)  # type: ignore[assignment]
-        if contents:
-            following = iter(contents)
-            parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
-        metrics.add(call.size, sum(map(len, parts)), perf_counter() - call.started)
-        return parts
+    def finish(self, call: Call) -> tuple[Sequence[Part], int]:
+        """The parts of the answer's frame and the size of all; none where the client expects nothing."""
+        answer, route = call.answer, call.route
+        parts: Sequence[Part] = ()
+        size = 0
+        if answer is not None:
+            message, contents = answer if isinstance(answer, Streamed) else (answer, ())
+            assert isinstance(message, Message)
+            parts, size = route.write(message, call.context.correlation_id)
+            if contents:
+                following = iter(contents)
+                parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
+        route.metrics.add(call.size, size, perf_counter() - call.started)
+        return parts, size
 
     async def _serve_later(self, call: Call, delayed: Awaitable[None]) -> Answer:
         await delayed

@@ -134,10 +134,11 @@ class Node:
         With `hold` the bytes wait for those of later appends, until `settle_held`.
         """
         log = self.log(topic, index)
-        hold = hold or log in self._holding
-        result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
-        if hold:
+        if hold or log in self._holding:
             self._holding.add(log)
+            result = log.append(batches, leader_epoch=self.leader_epoch, hold=True)
+        else:
+            result = log.append(batches, leader_epoch=self.leader_epoch)
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result

@@ -49,20 +49,19 @@ class Outbox:
         """Whether something is left that the peer has not taken yet."""
         return bool(self._queue)
 
-    def put(self, parts: Sequence[Part]) -> int:
-        """Add an answer; its size in bytes."""
-        size = sum(map(len, parts))
+    def put(self, parts: Sequence[Part], size: int) -> bool:
+        """Add an answer of that many bytes; whether so much has been put that it should leave before more is made."""
         if size < DIRECT and not self._queue:
             for part in parts:
                 self._joined.append(part.read() if isinstance(part, FileRange) else part)
             self._joined_size += size
-            return size
+            return self._joined_size >= DIRECT
         self._queue.extend(self._joined)
         self._joined.clear()
         self._joined_size = 0
         for part in parts:
             self._queue.append(part.read() if isinstance(part, FileRange) and part.length < DIRECT else part)
-        return size
+        return True
 
     def flush(self) -> None:
         """Send what was put; what the peer does not take now goes when it can, and `done` tells of it."""
@@ -72,11 +71,6 @@ class Outbox:
             self._transport.write(b"".join(self._joined))
             self._joined.clear()
             self._joined_size = 0
-
-    @property
-    def is_large(self) -> bool:
-        """Whether enough has been put that it should leave before more is made."""
-        return bool(self._queue) or self._joined_size >= DIRECT
 
     def pump(self) -> None:
         """Send as much of the queue as goes without waiting."""

@@ -42,8 +42,8 @@ class Route:
         header, offset = RequestHeader.decode_prefix(frame, self._header_version, SIZE.size)
         return header, self._request.decode_prefix(frame, self.version, offset)[0]
 
-    def write(self, message: Message, correlation_id: int) -> list[bytes | memoryview]:
-        """The parts of an answer's frame; the errors in it are counted."""
+    def write(self, message: Message, correlation_id: int) -> tuple[list[bytes | memoryview], int]:
+        """The parts of an answer's frame and the size of all; the errors in it are counted."""
         for code in errors_at(self._error_paths, message):
             self.metrics.count_error(code)
-        return self._writer.parts(message, correlation_id)
+        return self._writer.write(message, correlation_id)

@@ -122,7 +122,7 @@ class OffsetIndex(IndexFile):
         return OffsetEntry(self.base_offset + offset, position)
 
     def append(self, offset: int, position: int) -> None:
-        if not self.is_full:
+        if self.count < self.capacity:
             self.add(offset - self.base_offset, position)
 
     def lookup(self, offset: int) -> OffsetEntry:
@@ -161,8 +161,8 @@ class TimeIndex(IndexFile):
 
     def append(self, timestamp: int, offset: int, *, closing: bool = False) -> None:
         """Add an entry if it says something new; a closing segment adds its last one even to a full index."""
-        newest = self.final[0] if self.count else -1
-        if timestamp > newest and (closing or not self.is_full):
+        newest = -1 if not self.count else self.final[0] if self._final is None else self._final[0]
+        if timestamp > newest and (closing or self.count < self.capacity):
             self.add(timestamp, offset - self.base_offset)
 
     def lookup(self, timestamp: int) -> TimeEntry:

@@ -23,7 +23,7 @@ from kafkawire.messages import (
     api,
 )
 from kafkawire.wire.errors import CorrelationError, UnknownApiError, UnsupportedRequestError, WireError
-from kafkawire.wire.frames import SIZE, check_total, frame, unframe
+from kafkawire.wire.frames import LARGEST, SIZE, check_total, frame, unframe
 
 if TYPE_CHECKING:
     from kafkawire.messages import Message
@@ -71,34 +71,38 @@ def encode_response_parts(
     which = _api_of(message, "response")
     if which.key != api_key:
         raise WireError(f"{type(message).__name__} answers API key {which.key}, not {api_key}")
-    return ResponseWriter(which, version).parts(message, correlation_id)
+    return ResponseWriter(which, version).write(message, correlation_id)[0]
 
 
 class ResponseWriter:
     """Writes the responses of one API in one version; what they all begin with is made once.
 
     >>> from kafkawire.messages import HeartbeatResponse
-    >>> b"".join(ResponseWriter(api("Heartbeat"), 4).parts(HeartbeatResponse(error_code=25), 7)).hex(" ", 4)
-    '0000000c 00000007 00000000 00001900'
+    >>> parts, size = ResponseWriter(api("Heartbeat"), 4).write(HeartbeatResponse(error_code=25), 7)
+    >>> b"".join(parts).hex(" ", 4), size
+    ('0000000c 00000007 00000000 00001900', 16)
     """
 
-    __slots__ = ("_after_id", "_version")
+    __slots__ = ("_after_id", "_header_size", "_version")
 
     def __init__(self, which: Api, version: int) -> None:
         self._version = version
-        self._after_id = ResponseHeader().encode(which.response_header_version(version))[SIZE.size :]
+        header = ResponseHeader().encode(which.response_header_version(version))
+        self._header_size = len(header)
+        self._after_id = header[SIZE.size :]
 
-    def parts(self, message: Message, correlation_id: int) -> list[bytes | memoryview]:
-        """A response as the parts of one frame, record payloads neither copied nor joined."""
+    def write(self, message: Message, correlation_id: int) -> tuple[list[bytes | memoryview], int]:
+        """A response as the parts of one frame, record payloads neither copied nor joined; the size of all."""
         parts = message.encode_parts(self._version)
-        size = SIZE.size + len(self._after_id) + sum(map(len, parts))
-        check_total(size)
+        size = self._header_size + (len(parts[0]) if len(parts) == 1 else sum(map(len, parts)))
+        if size > LARGEST:
+            check_total(size)
         head = _SIZE_AND_ID.pack(size, correlation_id) + self._after_id
         if parts and isinstance(parts[0], bytes):
             parts[0] = head + parts[0]
         else:
             parts.insert(0, head)
-        return parts
+        return parts, SIZE.size + size
 
 
 def decode_request_header(data: bytes | bytearray | memoryview) -> tuple[RequestHeader, int]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.clock import wait
 from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, serves
-from kafkawire.log.admission import is_slow
+from kafkawire.log.admission import SLOW_TO_PACK, is_slow
 from kafkawire.log.errors import RefusedRecordsError, RefusedTimestampsError
 from kafkawire.messages import ProduceResponse
 from kafkawire.messages.errors import (
@@ -157,11 +157,12 @@ def _append(
     if acks == -1 and topic.min_insync_replicas > 1:
         node.log(topic.name, one.index)  # a partition that is not there is told first
         raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
-    if is_slow(records, node.log(topic.name, one.index).config):
+    config = node.log(topic.name, one.index).config
+    if len(records) >= SLOW_TO_PACK and is_slow(records, config):
         return _append_slowly(node, topic.name, records, acks, one)
     result = node.append(topic.name, one.index, records, hold=hold)
     one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
-    return node.settled(topic.name, one.index, last_offset) if acks else None
+    return node.settled(topic.name, one.index, last_offset) if acks and config.flush_on_ack else None
 
 
 async def _append_slowly(node: Node, topic: str, records: Bytes, acks: int, one: AnsweredPartition) -> None:
