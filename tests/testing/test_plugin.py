@@ -10,6 +10,7 @@ import pytest
 from tests.broker.asking import batch
 from tests.broker.peer import Peer
 
+from kafkawire.broker.listeners import CannotListenError
 from kafkawire.messages import MetadataRequest, ProduceRequest
 from kafkawire.messages.errors import ErrorCode, ErrorLookupError
 from kafkawire.messages.registry import UnknownMessageError
@@ -82,5 +83,5 @@ def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
 
 def test_a_start_that_fails_says_why(kafka_broker: RunningBroker) -> None:
     port = int(kafka_broker.bootstrap_servers.rpartition(":")[2])
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(CannotListenError, match="another process listens there"):
         RunningBroker(port=port).start()
