@@ -1,0 +1,67 @@
+"""Our consumer in one group with Apache Kafka's own, on Apache Kafka: each can lead, and both read the assignments."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.test_peers import until
+from tests.interop.client_broker import ON_APACHE_KAFKA, ApacheTopics, broker, strict_kafka
+from tests.interop.drivers import JavaClients
+
+from kafkawire.client import Consumer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.interop.apache_kafka import ApacheKafka
+
+__all__ = ["broker", "strict_kafka"]
+pytestmark = ON_APACHE_KAFKA
+PARTITIONS = 4
+ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+
+
+@pytest.fixture(scope="module")
+def java(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaClients]:
+    made = JavaClients(tmp_path_factory.mktemp("drivers") / "java.log")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("ours_leads", [True, False])
+@pytest.mark.parametrize("strategy", ASSIGNORS)
+def test_a_group_shared_with_java(broker: ApacheTopics, java: JavaClients, strategy: str, ours_leads: bool) -> None:
+    topic = broker.create_topic(f"java.{strategy}.{ours_leads}", PARTITIONS)
+    chosen = {"partition.assignment.strategy": f"org.apache.kafka.clients.consumer.{ASSIGNORS[strategy]}"}
+    settings: dict[str, Any] = {
+        "bootstrap_servers": broker.bootstrap,
+        "group_id": topic,
+        "partition_assignment_strategy": strategy,
+        "heartbeat_interval_ms": 50,
+    }
+
+    async def main() -> None:
+        ours = Consumer(topic, **settings)
+        if ours_leads:
+            await ours.start()
+            await until(lambda: len(ours.assignment()) == PARTITIONS)
+        theirs = await asyncio.to_thread(java.join, broker.bootstrap, topic, [topic], **chosen)
+        try:
+            if not ours_leads:
+                await until(lambda: len(theirs.partitions()) == PARTITIONS)
+                await ours.start()
+            await until(lambda: len(ours.assignment()) == 2 and len(theirs.partitions()) == 2)
+            assert ours.assignment().isdisjoint(theirs.partitions())
+        finally:
+            await asyncio.to_thread(theirs.leave)
+        await until(lambda: len(ours.assignment()) == PARTITIONS)
+        await ours.stop()
+
+    asyncio.run(main())
