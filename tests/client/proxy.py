@@ -1,4 +1,4 @@
-"""A TCP proxy between client and broker that cuts, delays, and swallows on demand.
+"""A TCP proxy between client and broker that cuts, delays, holds back and swallows on demand.
 
 The broker advertises its own address, so the proxy rewrites the port in what it hands back; ports of the same number of
 digits are no concern, since the port travels as an int32.
@@ -23,6 +23,7 @@ class FaultyProxy:
         self.refuses = False
         self.cut_after: int | None = None
         self.cuts = 0
+        self._gates: list[asyncio.Event] = []
         self._links: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -33,6 +34,7 @@ class FaultyProxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        self.release()
         self.cut()
         await asyncio.gather(*self._links, return_exceptions=True)
 
@@ -46,6 +48,16 @@ class FaultyProxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    def hold(self) -> None:
+        """Keep back what comes on the connections there are, while those made from now on are quick."""
+        for gate in self._gates:
+            gate.clear()
+
+    def release(self) -> None:
+        """Let through what was held back, even if its sender has left."""
+        for gate in self._gates:
+            gate.set()
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuses:
             writer.transport.abort()
@@ -56,17 +68,24 @@ class FaultyProxy:
             writer.transport.abort()
             return
         self._writers |= {writer, upstream_writer}
+        gate = asyncio.Event()
+        gate.set()
+        self._gates.append(gate)
         for source, sink, answers in ((reader, upstream_writer, False), (upstream_reader, writer, True)):
-            task = asyncio.create_task(self._forward(source, sink, answers))
+            task = asyncio.create_task(self._forward(source, sink, gate, answers))
             self._links.add(task)
             task.add_done_callback(self._links.discard)
 
-    async def _forward(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, answers: bool) -> None:
+    async def _forward(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, gate: asyncio.Event, answers: bool
+    ) -> None:
         ours, theirs = _PORT.pack(self.port), _PORT.pack(self.target_port)
         try:
             while chunk := await source.read(65536):
                 if self.delay:
                     await asyncio.sleep(self.delay)
+                if not answers:
+                    await gate.wait()
                 if answers and self.swallows_answers:
                     continue
                 if answers:

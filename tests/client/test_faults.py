@@ -127,6 +127,22 @@ def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: RunningBroker) -> N
     asyncio.run(main())
 
 
+def test_a_request_that_arrives_after_its_own_retry_changes_nothing(broker: RunningBroker, topic: str) -> None:
+    async def main() -> None:
+        async with FaultyProxy(port_of(broker)) as proxy:
+            settings: dict[str, Any] = {"request_timeout_ms": 200, "delivery_timeout_ms": 20_000, **QUICK}
+            async with Producer(bootstrap_servers=proxy.bootstrap, **settings) as producer:
+                await producer.send_and_wait(topic, b"0")
+                proxy.hold()
+                assert (await producer.send_and_wait(topic, b"1")).offset == 1
+                proxy.release()
+                await asyncio.sleep(0.1)
+                assert (await producer.send_and_wait(topic, b"2")).offset == 2
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+    assert stored(broker, topic) == [0, 1, 2]
+
+
 def test_a_group_member_survives_cuts(broker: RunningBroker, topic: str) -> None:
     broker.fill(topic, 300)
 
