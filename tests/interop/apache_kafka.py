@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -17,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.broker.peer import Peer
 from tests.interop.maven import fetch_jars
 from tests.interop.ports import free_port
 
-from kafkawire.messages import MetadataRequest, MetadataResponse
-from kafkawire.wire import decode_response, encode_request
+from kafkawire.messages import MetadataRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,6 +127,11 @@ class ApacheBroker:
             self._process = None
 
     @property
+    def bootstrap_servers(self) -> str:
+        """As other brokers of tests call it."""
+        return self.bootstrap
+
+    @property
     def process(self) -> subprocess.Popen[bytes]:
         """The process while it runs."""
         assert self._process is not None, "the broker is not running"
@@ -146,16 +150,8 @@ class ApacheBroker:
         self.start()
 
     def _answers(self) -> bool:
-        host, _, port = self.bootstrap.rpartition(":")
-        request = encode_request(MetadataRequest(topics=[]), version=12, correlation_id=1, client_id="interop")
         try:
-            with socket.create_connection((host, int(port)), 2) as peer:
-                peer.sendall(request)
-                head = peer.recv(4, socket.MSG_WAITALL)
-                frame = head + peer.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
-        except OSError:
+            with Peer(self, 5) as peer:
+                return len(peer.call(MetadataRequest(topics=[]), 12).brokers) == 1
+        except (OSError, EOFError):
             return False
-        if len(frame) <= 4:
-            return False
-        answer = decode_response(frame, api_key=3, version=12)[1]
-        return isinstance(answer, MetadataResponse) and len(answer.brokers) == 1

@@ -35,6 +35,11 @@ class OurBroker:
         }
         self._process: subprocess.Popen[str] | None = None
 
+    @property
+    def bootstrap_servers(self) -> str:
+        """As other brokers of tests call it."""
+        return self.bootstrap
+
     def start(self) -> None:
         """Start, and wait for the line that says where it listens."""
         pairs = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]

@@ -76,8 +76,9 @@ class Journal:
         now = self._log.clock()
         for change in changes:
             builder.append(None, encode(change), timestamp=now)
-        self._log.append(builder.build())
-        self._log.flush()
+        if builder.count:
+            self._log.append(builder.build())
+            self._log.flush()
 
     def replay(self) -> Iterator[Message]:
         """Every record, oldest first."""

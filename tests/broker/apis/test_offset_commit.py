@@ -145,3 +145,17 @@ def test_what_was_committed_is_there_when_the_node_opens_again(
         ("orders", 0): 42,
         ("orders", 1): 7,
     }
+
+
+@pytest.mark.parametrize("version", list(api("OffsetCommit").versions))
+def test_a_partition_that_is_not_there_is_refused_and_the_others_are_not(talk: Talk, version: int) -> None:
+    request = commit_request(42)
+    topic = request.topics[0]
+    topic.topic_id = talk.node.topics.get("orders").id
+    topic.partitions.append(type(topic.partitions[0])(partition_index=9, committed_offset=1))
+    (answered,) = talk.ask(request, version).topics
+    codes = {each.partition_index: each.error_code for each in answered.partitions}
+    assert codes == {0: ErrorCode.NONE, 9: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    group = talk.node.groups.find(GROUP)
+    assert group is not None
+    assert set(group.offsets) == {("orders", 0)}

@@ -178,3 +178,9 @@ def test_resources_are_listed_by_type(node: Node) -> None:
     assert listed() == [("orders", TOPIC), ("1", BROKER)]
     assert listed(BROKER) == [("1", BROKER)]
     assert ask(node, ListConfigResourcesRequest(resource_types=[99]), 1).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_setting_all_to_nothing_twice_changes_nothing(node: Node) -> None:
+    resource = AlterConfigsRequest.AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[])
+    for _ in range(2):
+        assert ask(node, AlterConfigsRequest(resources=[resource])).responses[0].error_code == ErrorCode.NONE

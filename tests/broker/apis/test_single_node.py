@@ -63,7 +63,8 @@ def test_every_producer_gets_an_id_of_its_own_also_after_a_crash(node: Node, ope
 
 def test_transactions_are_refused(node: Node) -> None:
     assert ask(node, InitProducerIdRequest(transactional_id="t"), 4).error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert ask(node, InitProducerIdRequest(transactional_id=""), 4).error_code == ErrorCode.INVALID_REQUEST
+    refused = ask(node, InitProducerIdRequest(transactional_id=""), 4)
+    assert (refused.error_code, refused.producer_id, refused.producer_epoch) == (ErrorCode.INVALID_REQUEST, -1, -1)
     listed = ask(node, ListTransactionsRequest(state_filters=["Ongoing", "Odd"]))
     assert (listed.transaction_states, listed.unknown_state_filters) == ([], ["Odd"])
 

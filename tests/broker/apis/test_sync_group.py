@@ -66,3 +66,9 @@ def test_the_assignment_waits_for_the_disk_where_the_broker_promises_it(
         assert asked.answer.assignment == b"all"
         (log,) = [log for log in node.logs.partitions.values() if log.end_offset and "offsets" in log.directory.name]
         assert log.recovery_point == log.end_offset
+
+
+def test_version_five_names_the_protocol(talk: Talk) -> None:
+    request = sync_request(talk.join().answer)
+    request.protocol_type = request.protocol_name = None
+    assert talk.ask(request, 5).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -129,6 +129,8 @@ def sync_request(joined: JoinGroupResponse, parts: dict[str, bytes] | None = Non
         group_id=GROUP,
         member_id=joined.member_id,
         generation_id=joined.generation_id,
+        protocol_type="consumer",
+        protocol_name=joined.protocol_name,
         assignments=[
             SyncGroupRequest.SyncGroupRequestAssignment(member_id=member_id, assignment=part)
             for member_id, part in (parts or {}).items()

@@ -93,4 +93,6 @@ def _cursor(name: str, index: int) -> DescribeTopicPartitionsResponse.Cursor:
 
 
 def _failed(name: str, code: int) -> Described:
-    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(name=name, error_code=code)
+    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        name=name, error_code=code, topic_authorized_operations=operations.TOPIC
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import InitProducerIdResponse
 from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
 from kafkawire.messages.schema import Versions
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from kafkawire.messages import InitProducerIdRequest
 
 
-@serves("InitProducerId", versions=Versions(0, 5))
+def refuse(request: InitProducerIdRequest, refusal: ErrorAnswer, context: RequestContext) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=refusal.code, producer_id=-1, producer_epoch=-1)
+
+
+@serves("InitProducerId", versions=Versions(0, 5), refuse=refuse)
 def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
     if request.transactional_id == "":
         raise InvalidRequestError("an empty transactional id")

@@ -3,7 +3,8 @@
 Rules:
 - v0 names no member: it is taken as from a simple consumer. v1 may say when a commit was made, v2-4 how long to
   keep it. v6+: leader epochs. v7+: static members by group.instance.id. v10: topic ids instead of names.
-- A topic that is not there: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID, for its partitions only.
+- A topic that is not there: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID, for its partitions only; a partition
+  that is not there: UNKNOWN_TOPIC_OR_PARTITION for it only.
 - A member of a group that is not there: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION before.
 - The commit is in the log, as firmly as the broker promises, before it is answered.
 """
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.node import Node
+    from kafkawire.broker.topics import Topic
     from kafkawire.messages import OffsetCommitRequest
 
     Wanted = OffsetCommitRequest.OffsetCommitRequestTopic
@@ -42,12 +44,14 @@ def handle(
     expires = min(node.clock.now() + request.retention_time_ms, _FOREVER) if request.retention_time_ms >= 0 else None
     commits: dict[TopicPartition, Commit] = {}
     for topic in request.topics:
-        name = _name(node, topic, context)
-        if name is None:
+        found = _find(node, topic, context)
+        if found is None:
             continue
         for each in topic.partitions:
+            if not 0 <= each.partition_index < found.partitions:
+                continue
             at = each.commit_timestamp if each.commit_timestamp >= 0 else None
-            commits[name, each.partition_index] = Commit(
+            commits[found.name, each.partition_index] = Commit(
                 each.committed_offset, each.committed_leader_epoch, each.committed_metadata, at, expires
             )
     try:
@@ -57,17 +61,16 @@ def handle(
         errors = dict.fromkeys(commits, ErrorCode(code))
 
     def error_of(topic: Wanted, index: int) -> int:
-        name = _name(node, topic, context)
-        if name is None:
+        found = _find(node, topic, context)
+        if found is None:
             return ErrorCode.UNKNOWN_TOPIC_ID if context.version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return errors[name, index]
+        return errors.get((found.name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     return node.groups.when_settled([request.group_id], _respond(request, error_of))
 
 
-def _name(node: Node, topic: Wanted, context: RequestContext) -> str | None:
-    found = node.topics.find_id(topic.topic_id) if context.version >= 10 else node.topics.find(topic.name)
-    return None if found is None else found.name
+def _find(node: Node, topic: Wanted, context: RequestContext) -> Topic | None:
+    return node.topics.find_id(topic.topic_id) if context.version >= 10 else node.topics.find(topic.name)
 
 
 def _respond(request: OffsetCommitRequest, error_of: Callable[[Wanted, int], int]) -> OffsetCommitResponse:

@@ -1,7 +1,7 @@
 """SyncGroup: v0-5. A member asks for its part, the leader brings everyone's; answered when the leader has.
 
 Rules:
-- v3+: static members by group.instance.id. v5+: protocol type and name, if given, must be those of the group.
+- v3+: static members by group.instance.id. v5+: protocol type and name must be given, and be those of the group.
 - The assignment is in the log before anyone is told of it.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kafkawire.broker.groups.exchanges import Sync
 from kafkawire.broker.serving import RequestContext, serves
 from kafkawire.messages import SyncGroupResponse
+from kafkawire.messages.errors import InconsistentGroupProtocolError
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 @serves("SyncGroup")
 async def handle(node: Node, request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse:
+    if context.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
+        raise InconsistentGroupProtocolError("no protocol type or name, which v5 asks for")
     sync = Sync(
         group_id=request.group_id,
         member_id=request.member_id,

@@ -1,0 +1,98 @@
+"""Our broker answers as Apache Kafka does: the same requests to both, in every version that both serve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from tests.interop import questions, questions_of_administrators, questions_of_clients
+from tests.interop.answers import Asked, common_versions, comparable, differences
+from tests.interop.questions import ORDERS, PREPARED, RECORDS
+from tests.interop.waiting import until
+
+from kafkawire import messages as m
+from kafkawire.codec import EncodeError, UnsupportedVersionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.interop.apache_kafka import ApacheBroker
+    from tests.interop.our_broker import OurBroker
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+QUESTIONS = questions.QUESTIONS | questions_of_clients.QUESTIONS | questions_of_administrators.QUESTIONS
+_UNTOLD = "Apache Kafka tells the log's start offset with refusals that come from the log, ours does not"
+KNOWN = {
+    "produce with acks that are none": "ours looks at acks before it looks for a topic's id",
+    "produce half a batch": "ours calls it corrupt, Apache Kafka says that there is no batch",
+    "produce without a key to a compacted topic": _UNTOLD,
+    "produce a record of the future": _UNTOLD,
+    "produce with a sequence": _UNTOLD,
+    "produce it again": _UNTOLD,
+    "produce the next": _UNTOLD,
+    "produce with a gap": _UNTOLD,
+    "produce in an old epoch": _UNTOLD,
+    "an operation that is none": "Apache Kafka has an unknown server error for it",
+}
+
+
+@pytest.fixture(scope="module")
+def both(apache_kafka: ApacheBroker, our_broker: OurBroker) -> Iterator[tuple[Asked, Asked]]:
+    """A connection to ours and one to theirs, with the same topics and records."""
+    with Asked(our_broker) as ours, Asked(apache_kafka) as theirs:
+        for broker in (ours, theirs):
+            prepare(broker)
+        yield ours, theirs
+
+
+def prepare(broker: Asked) -> None:
+    topics = [
+        m.CreateTopicsRequest.CreatableTopic(
+            name=name,
+            num_partitions=2,
+            replication_factor=1,
+            configs=[m.CreateTopicsRequest.CreatableTopicConfig(name=key, value=value) for key, value in given.items()],
+        )
+        for name, given in PREPARED.items()
+    ]
+    broker.ask(m.CreateTopicsRequest(topics=topics, timeout_ms=10_000), 5)
+    until(lambda: is_ready(broker.ask(QUESTIONS["find a group's coordinator"](0), 0)))
+    until(lambda: is_ready(cast("Any", broker.ask(QUESTIONS["describe a group"](0), 0)).groups[0]))
+    until(lambda: is_ready(broker.ask(QUESTIONS["a producer id"](0), 0)))
+    for records in RECORDS:
+        data = m.ProduceRequest.PartitionProduceData(index=0, records=records)
+        topic = m.ProduceRequest.TopicProduceData(name=ORDERS, partition_data=[data])
+        request = m.ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic])
+        until(lambda request=request: is_appended(broker.ask(request, 9)))  # type: ignore[misc]
+
+
+def is_ready(answer: Any) -> bool:
+    """Whether the coordinator has read its log; the first question makes the topic that it is in."""
+    return answer.error_code not in (14, 15, 16)
+
+
+def is_appended(answer: Any) -> bool:
+    """Whether records were taken; a topic that was just made may not be known yet."""
+    return bool(answer.responses[0].partition_responses[0].error_code == 0)
+
+
+def cases() -> Iterator[Any]:
+    for question in QUESTIONS:
+        marks = [pytest.mark.xfail(reason=KNOWN[question])] if question in KNOWN else []
+        yield pytest.param(question, marks=marks, id=question)
+
+
+@pytest.mark.parametrize("question", [*cases()])
+def test_the_answer_is_the_same(both: tuple[Asked, Asked], question: str) -> None:
+    ask = QUESTIONS[question]
+    name = type(ask(0)).__schema__.name.removesuffix("Request")
+    asked, different = 0, []
+    for version in common_versions(name, *both):
+        try:
+            ours, theirs = (comparable(broker.ask(ask(version), version), version) for broker in both)
+        except (EncodeError, UnsupportedVersionError):
+            continue
+        asked += 1
+        different += [f"v{version} {each}" for each in differences(ours, theirs)]
+    assert not different, "\n".join(different)
+    assert asked
