@@ -73,6 +73,7 @@ class StreamJob:
     _queries: dict[str, StreamingQuery] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     _seen: dict[str, int] = field(default_factory=dict)
+    _heard: dict[str, str] = field(default_factory=dict)
     _schemas: dict[str, StructType] = field(default_factory=dict)
     _summary: Summary | None = None
 
@@ -146,16 +147,23 @@ class StreamJob:
         rates: dict[str, float] = {}
         lag: dict[str, dict[int, int]] = {}
         for table, query in self._queries.items():
-            for progress in query.recentProgress:
-                if progress.batchId > self._seen.get(table, -1) and progress.numInputRows:
-                    self._seen[table] = progress.batchId
-                    self._rows[table] += progress.numInputRows
             last = query.lastProgress
-            if last is not None:
-                rates[table] = last.processedRowsPerSecond
-                lag = lag_of(last) or lag
+            if last is None:
+                continue
+            rates[table] = last.processedRowsPerSecond
+            lag = lag_of(last) or lag
+            if self._heard.get(table) != last.timestamp:
+                self._heard[table] = last.timestamp
+                self._count(table, query)
         findings = None if self._summary is None else self._summary.findings
         self.tell(StreamState(dict(self._rows), rates, lag, findings))
+
+    def _count(self, table: str, query: StreamingQuery) -> None:
+        """Add the rows of batches that are new; a trigger without data has the number of the batch that comes next."""
+        for progress in query.recentProgress:
+            if progress.numInputRows and progress.batchId > self._seen.get(table, -1):
+                self._seen[table] = progress.batchId
+                self._rows[table] += progress.numInputRows
 
     def _stop(self) -> None:
         until = time.monotonic() + _PATIENCE
