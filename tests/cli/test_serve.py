@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import signal
 import socket
@@ -36,17 +38,24 @@ def started(tmp_path: Path) -> Iterator[Process]:
 
 def test_it_says_where_it_listens_serves_metrics_and_stops_when_told(started: Process, tmp_path: Path) -> None:
     assert started.stdout is not None
-    assert re.match(r"kafkawire listens on 127.0.0.1:\d+ \(data in .*data\)", started.stdout.readline())
+    listens = re.match(r"kafkawire listens on 127.0.0.1:(\d+) \(data in .*data\)", started.stdout.readline())
+    assert listens is not None
     address = re.search(r"http://\S+", started.stdout.readline())
     assert address is not None
     with urlopen(address[0], timeout=10) as page:
         assert "kafkawire_connections 0" in page.read().decode()
     with pytest.raises(HTTPError, match="404"):
         urlopen(address[0] + "/other", timeout=10)
+    with socket.create_connection(("127.0.0.1", int(listens[1])), 10) as stranger:
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert not stranger.recv(1)
     started.send_signal(signal.SIGTERM)
     _, errors = started.communicate(timeout=20)
     assert started.returncode == 0
-    assert '"message": "num.partition is no setting of this broker; did you mean num.partitions?"' in errors
+    lines = [json.loads(line) for line in errors.splitlines()]
+    assert lines[0]["message"] == "num.partition is no setting of this broker; did you mean num.partitions?"
+    assert (lines[1]["event"], lines[1]["kind"]) == ("connection closed", "request")
+    assert "HTTP on a Kafka port" in lines[1]["reason"]
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
@@ -56,6 +65,18 @@ def test_a_bad_setting_is_one_line_and_exit_code_two() -> None:
     assert (done.returncode, done.stderr) == (2, "kafkawire: num.partitions: expected int, found 'many'\n")
 
 
+@pytest.fixture
+def logging_restored() -> Iterator[None]:
+    """Serving sets up logging for a process of its own."""
+    root = logging.getLogger()
+    handlers, level, of_asyncio = root.handlers[:], root.level, logging.getLogger("asyncio").level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("asyncio").setLevel(of_asyncio)
+
+
+@pytest.mark.usefixtures("logging_restored")
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [

@@ -99,7 +99,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, kind: str, reason: str) -> None:
         """Close the connection, and say why."""
-        _log.warning("connection from %s:%s closed: %s", *self.address, reason)
+        fields = {"event": "connection closed", "client": "{}:{}".format(*self.address), "kind": kind, "reason": reason}
+        _log.warning("connection from %s closed: %s", fields["client"], reason, extra={"fields": fields})
         self._server.metrics.refuse(kind)
         self.abort()
 

@@ -143,6 +143,7 @@ class Dispatcher:
 
     async def _serve_later(self, call: Call, delayed: Awaitable[None]) -> Answer:
         await delayed
+        call.context.more = False  # what came with it has had its turn
         answer = call.route.served.handle(self.node, call.request, call.context)
         if answer is None or isinstance(answer, _AT_ONCE):
             return answer
@@ -154,7 +155,8 @@ class Dispatcher:
         if isinstance(error, CloseConnectionError):
             raise RefusedRequestError(f"{name}: {error}") from error
         if code_for(error) == ErrorCode.UNKNOWN_SERVER_ERROR:
-            _log.error("%s from %s failed", name, context.client_id, exc_info=error)
+            fields = {"api": context.api.name, "version": context.version, "client_id": context.client_id}
+            _log.error("%s from %s failed", name, context.client_id, exc_info=error, extra={"fields": fields})
         answer = error_response(call.route.served, call.request, error, context)
         if answer is None:
             raise RefusedRequestError(f"{name}: {error}") from error

@@ -96,7 +96,7 @@ async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) ->
 
 
 class _JsonLines(logging.Formatter):
-    """A log line as one JSON object."""
+    """A log line as one JSON object; what the broker names one by one has fields of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
@@ -104,6 +104,7 @@ class _JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
