@@ -135,3 +135,17 @@ def test_a_large_answer_comes_in_parts(reader: BulkReader, broker: RunningBroker
     batches = list(reader.read("large", 0, 0, 20, columns=["value"]))
     assert len(batches) >= 3
     assert sum(batch.num_rows for batch in batches) == 20
+
+
+def test_a_topic_that_unpacks_to_a_thousand_times_its_size_comes_in_bounded_parts(
+    reader: BulkReader, broker: RunningBroker
+) -> None:
+    broker.create_topic("tight")
+    for _ in range(24):
+        broker.append("tight", 0, [(None, bytes(1_000_000))] * 4, compression="zstd")
+    sizes, offsets = [], []
+    for batch in reader.read("tight", 0, 1, 96, columns=["offset", "value"]):
+        sizes.append(batch.nbytes)
+        offsets += batch.column("offset").to_pylist()
+    assert offsets == list(range(1, 96))
+    assert max(sizes) < 16_000_000
