@@ -119,7 +119,7 @@ def _one_connection(spark: SparkSession, path: Path) -> Iterator[Row]:
 
 
 def _to_nowhere(spark: SparkSession, path: Path, schema: str = "", tasks: int = 4) -> None:
-    options = {"minPartitions": str(tasks), "maxPartitionBytes": "32m" if tasks > 1 else "4g"}
+    options = {"minPartitions": str(tasks), "maxPartitionBytes": "64m" if tasks > 1 else "4g"}
     reader = spark.read.format("kafkawire-captures").options(**options)
     frame = (reader.schema(schema) if schema else reader).load(str(path))
     frame.write.format("noop").mode("overwrite").save()

@@ -20,6 +20,7 @@ from kafkawire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
 )
+from kafkawire.records import crc32c
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +156,19 @@ def test_commits_have_their_offsets(tmp_path: Path) -> None:
     talk.exchange(request, OffsetCommitResponse(topics=[answer]), 8)
     (row,) = tables(tmp_path, talk.packets)["exchange_partitions"]
     assert (row["partition"], row["committed_offset"], row["error_code"]) == (2, 55, 27)
+
+
+def test_records_that_cannot_be_unpacked_cost_no_others(tmp_path: Path) -> None:
+    wrong = bytearray(batch(b"lost"))
+    wrong[-6] = 0x7E  # the value's length, which now passes the end of the record
+    wrong[17:21] = crc32c(bytes(wrong[21:])).to_bytes(4, "big")
+    talk = Conversation().open()
+    for number, records in enumerate((batch(b"one", b"two"), bytes(wrong), batch(b"three"))):
+        talk.exchange(produce(records), produced(number), 8)
+    found = tables(tmp_path, talk.packets, values=True)
+    assert [row["crc_ok"] for row in found["batches"]] == [True] * 3
+    assert [(row["value"], row["location"]) for row in found["records"]] == [
+        (b"one", "0/0@0"),
+        (b"two", "0/0@0"),
+        (b"three", "0/2@0"),
+    ]

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkawire.inspect.batch_rows import Origin, add_batches, add_records
+from kafkawire.inspect.batch_rows import Origin, RecordRows, add_batches
 from kafkawire.inspect.contents import Contents, read_contents, read_request, read_response
 from kafkawire.inspect.conversations import gather_conversations
 from kafkawire.inspect.details import details
@@ -26,7 +26,7 @@ from kafkawire.inspect.rows import Rows
 from kafkawire.inspect.sessions import FETCH, FIRST_VERSION, FetchSessions, Session, read_answer
 from kafkawire.inspect.sources.captures import open_capture
 from kafkawire.inspect.sources.files import map_file
-from kafkawire.inspect.tables import BATCHES, CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES, RECORDS
+from kafkawire.inspect.tables import BATCHES, CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
 from kafkawire.inspect.topics import TELLING, TopicNames, show_id
 
 if TYPE_CHECKING:
@@ -176,11 +176,12 @@ class BodyReader:
     def __init__(self, names: TopicNames, *, records: bool, values: bool, partitions: bool = True) -> None:
         self._names = names
         self.sessions = FetchSessions()
-        self._divided, self._wanted, self._values = partitions, records or values, values
+        self._divided, self._wanted = partitions, records or values
         self._summary: dict[str, object] = {}
         self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in _BODY_COLUMNS]))
         self._summaries = Rows(SUMMARIES)
-        self._partitions, self._batches, self._records = Rows(EXCHANGE_PARTITIONS), Rows(BATCHES), Rows(RECORDS)
+        self._partitions, self._batches = Rows(EXCHANGE_PARTITIONS), Rows(BATCHES)
+        self._records = RecordRows(values=values)
 
     def read(self, talk: Conversation) -> None:
         """Decode every exchange of a connection, or of a share of one."""
@@ -259,7 +260,7 @@ class BodyReader:
         origin = Origin(source, f"{talk.conn_id}/{seq}", talk.conn_id, seq, topic, partition)
         count, _ = add_batches(self._batches, origin, data)
         if self._wanted:
-            add_records(self._records, origin, data, values=self._values)
+            self._records.unpack(origin, data)
         return count
 
     def _summarise(self, summary: dict[str, Any], contents: Contents, row: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafkawire.inspect.batch_rows import Origin, add_records
+from kafkawire.inspect.batch_rows import Origin, RecordRows
 from kafkawire.inspect.rows import Rows
 from kafkawire.inspect.sources.companions import (
     COMPANIONS,
@@ -35,7 +35,7 @@ from kafkawire.inspect.sources.segments import (
     read_index,
     walk_log,
 )
-from kafkawire.inspect.tables import BATCHES, INDEX_ERRORS, RECORDS, SEGMENT_FILES
+from kafkawire.inspect.tables import BATCHES, INDEX_ERRORS, SEGMENT_FILES
 from kafkawire.inspect.topics import show_id
 from kafkawire.log import DiskFiles
 from kafkawire.log.checkpoints import read_topic_id
@@ -69,8 +69,8 @@ def read_directories(
 
 class _Reader:
     def __init__(self, *, records: bool, values: bool, progress: Callable[[int], None] | None) -> None:
-        self._wanted, self._values, self._progress = records, values, progress
-        self._files, self._errors, self._records = Rows(SEGMENT_FILES), Rows(INDEX_ERRORS), Rows(RECORDS)
+        self._wanted, self._progress = records, progress
+        self._files, self._errors, self._records = Rows(SEGMENT_FILES), Rows(INDEX_ERRORS), RecordRows(values=values)
         self._batches: list[pa.Table] = []
 
     def tables(self) -> dict[str, pa.Table]:
@@ -120,7 +120,7 @@ class _Reader:
         self._batches.append(_batch_table(log, place, partition))
         if self._wanted:
             origin = Origin("segment", place, None, None, partition.topic, partition.number)
-            add_records(self._records, origin, data.data, values=self._values)
+            self._records.unpack(origin, data.data)
         steps = log.columns["base_offset"][1:] - log.columns["last_offset"][:-1]
         for index in np.flatnonzero(steps <= 0).tolist():
             offset, before = int(log.columns["base_offset"][index + 1]), int(log.columns["last_offset"][index])

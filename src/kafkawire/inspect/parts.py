@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Ranges = Callable[[int, int], memoryview]
     """Bytes of an open file: a position and a size."""
 
-LOAD_BYTES: Final = 32 << 20
+LOAD_BYTES: Final = 64 << 20
 _PIECE_EXCHANGES: Final = 10_000
 _HOLE: Final = 16 << 10
 

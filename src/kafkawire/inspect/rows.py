@@ -43,6 +43,12 @@ class Rows:
         if len(self._waiting) == _RUN:
             self._settle()
 
+    def add_columns(self, rows: pa.RecordBatch) -> None:
+        """Add rows that are columns already."""
+        self._settle()
+        self._runs.append(rows)
+        self._count += len(rows)
+
     def table(self) -> pa.Table:
         """All rows so far."""
         self._settle()

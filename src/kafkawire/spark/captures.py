@@ -4,7 +4,7 @@ Options, besides the path or paths of `load`:
 - `table`: `exchanges` (default), `connections`, `gaps`, `exchange_partitions`, `batches`, `records`, whose columns the
   inspector defines, or `capture_files`. A schema that the user gives is a projection of it.
 - `values`: whether records have their values (default false: keys, headers and lengths only).
-- `maxPartitionBytes`: of how many bytes of the files a task reads what begins in them (default 32 MiB);
+- `maxPartitionBytes`: of how many bytes of the files a task reads what begins in them (default 64 MiB);
   `minPartitions`: how many tasks there should be at least, if there is a MiB for each (default: the processors of the
   driver).
 
@@ -52,7 +52,7 @@ class Options:
     paths: tuple[str, ...]
     table: str = "exchanges"
     values: bool = False
-    max_partition_bytes: int = 32 * 2**20
+    max_partition_bytes: int = 64 * 2**20
     min_partitions: int = 1
 
     @classmethod
@@ -63,7 +63,7 @@ class Options:
             paths=paths_of(options, FORMAT, "/var/captures/kafka.pcap"),
             table=choice("table", options.get("table", "exchanges").lower(), TABLES),
             values=flag("values", options.get("values", "false")),
-            max_partition_bytes=size("maxPartitionBytes", options.get("maxpartitionbytes", "32m")),
+            max_partition_bytes=size("maxPartitionBytes", options.get("maxpartitionbytes", "64m")),
             min_partitions=size("minPartitions", options.get("minpartitions", str(os.cpu_count() or 1))),
         )
 
