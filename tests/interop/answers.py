@@ -41,8 +41,9 @@ CHOSEN = frozenset(
         *("logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodes"),
     }
 )
-PRESENT = frozenset({"memberId", "sessionId", "producerId", "abortedTransactions"})
+PRESENT = frozenset({"memberId", "leader", "sessionId", "producerId", "abortedTransactions", "clientHost"})
 ABSENT: tuple[Any, ...] = (None, "", -1, [])
+NO_SESSION = 0
 
 
 class Asked:
@@ -87,13 +88,17 @@ def comparable(answer: Message | None, version: int) -> Any:
 def _without_choices(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            name: each not in ABSENT if name in PRESENT else _without_choices(each)
+            name: _is_there(name, each) if name in PRESENT else _without_choices(each)
             for name, each in value.items()
             if name not in CHOSEN
         }
     if isinstance(value, list):
         return sorted((_without_choices(each) for each in value), key=_order)
     return value
+
+
+def _is_there(name: str, value: Any) -> bool:
+    return value not in ABSENT and (name != "sessionId" or value != NO_SESSION)
 
 
 def _order(value: Any) -> tuple[str, int]:
