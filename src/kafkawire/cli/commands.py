@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
@@ -49,7 +50,7 @@ def summaries(folder: Path = _FOLDER) -> list[Summary]:
 def load(name: str) -> Command:
     """The command of that name, imported; a name that no command has is refused with the nearest."""
     module = name.replace("-", "_")
-    if module.isidentifier() and (_FOLDER / f"{module}.py").exists():
+    if module.isidentifier() and find_spec(f"kafkawire.cli.{module}"):
         command = import_module(f"kafkawire.cli.{module}")
         if hasattr(command, "HELP"):
             return cast("Command", command)

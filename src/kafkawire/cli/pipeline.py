@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafkawire.spark.summary import SegmentsSummary, Summary
     from kafkawire.spark.topics_input import TopicsSummary
 
-HELP = "turn topics, log files and captures into tables on Spark, say what is wrong in them, and write a report"
+HELP = "turn topics, log files and captures into tables on Spark, with findings and a report"
 EXAMPLES = (
     "kafkawire pipeline run --source topic -b localhost:9092 orders payments --out tables",
     "kafkawire pipeline run --source topic '^order' --start @1700000000000 --option failOnDataLoss=false --out tables",

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
-from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.schema_folder import SCHEMAS
 
 UNKNOWN = -1
 NO_EXCEPTION = "-"
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
 @cache
 def table() -> dict[int, Facts]:
     """Every code with its facts, in the order of the codes."""
-    source = Path(__file__).parent.parent / "schemas" / "errors.tsv"
+    source = SCHEMAS / "errors.tsv"
     rows = {}
     for line in source.read_text(encoding="utf-8").splitlines()[1:]:
         code, name, retriable, refresh, exception, ancestors, meaning = line.split("\t")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kafkawire.messages import generate_errors
 from kafkawire.messages.formatter import format_schema
 from kafkawire.messages.reference import render_reference, render_supported, served_versions, vector_versions
-from kafkawire.messages.registry import SCHEMAS
+from kafkawire.messages.schema_folder import SCHEMAS
 from kafkawire.messages.stubs import render_stub
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import SCHEMAS, Api, apis, message_class, message_names
+from kafkawire.messages.registry import Api, apis, message_class, message_names
 from kafkawire.messages.schema import MessageSchema, Versions
+from kafkawire.messages.schema_folder import SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

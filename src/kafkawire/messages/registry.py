@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.schema import ApiSchema, MessageSchema, Versions, camel_case
+from kafkawire.messages.schema_folder import SCHEMAS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kafkawire.messages.model import Message
 
-SCHEMAS: Final = Path(__file__).parent.parent / "schemas"
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
 
