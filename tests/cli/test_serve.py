@@ -66,17 +66,18 @@ def test_a_bad_setting_is_one_line_and_exit_code_two() -> None:
 
 
 @pytest.fixture
-def logging_restored() -> Iterator[None]:
-    """Serving sets up logging for a process of its own."""
-    root = logging.getLogger()
+def process_restored() -> Iterator[None]:
+    """Serving sets up logging and threads for a process of its own."""
+    root, interval = logging.getLogger(), sys.getswitchinterval()
     handlers, level, of_asyncio = root.handlers[:], root.level, logging.getLogger("asyncio").level
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.getLogger("asyncio").setLevel(of_asyncio)
+    sys.setswitchinterval(interval)
 
 
-@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.usefixtures("process_restored")
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [

@@ -25,6 +25,7 @@ EXAMPLES = (
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
 LAST_PORT = 65535
+SWITCH_SECONDS = 0.0005  # the loop waits no longer for a thread that compacts; requests ask for microseconds
 _log = logging.getLogger("kafkawire.broker")
 
 
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from kafkawire.messages.errors import InvalidConfigError
 
     _set_up_logging(args.log_format, verbose=args.verbose)
+    sys.setswitchinterval(SWITCH_SECONDS)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
