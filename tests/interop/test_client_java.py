@@ -1,4 +1,4 @@
-"""Our consumer in one group with Apache Kafka's own, on Apache Kafka: each can lead, and both read the assignments."""
+"""Our clients beside Apache Kafka's own, on Apache Kafka: groups shared, and groups of the new protocol described."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.test_peers import until
 from tests.interop.client_broker import ON_APACHE_KAFKA, ApacheTopics, broker, strict_kafka
-from tests.interop.drivers import JavaClients
+from tests.interop.drivers import JavaClients, Member
+from tests.interop.waiting import until as until_now
 
+from kafkawire.cli.main import main as kafkawire
 from kafkawire.client import Consumer
+from kafkawire.client.blocking import Admin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,3 +68,24 @@ def test_a_group_shared_with_java(broker: ApacheTopics, java: JavaClients, strat
         await ours.stop()
 
     asyncio.run(main())
+
+
+def test_a_group_of_the_new_protocol_is_listed_and_described(
+    broker: ApacheTopics, java: JavaClients, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = broker.create_topic("java.kip848", PARTITIONS)
+    broker.fill(topic, 10)
+    settings = {"group.id": topic, "group.protocol": "consumer", "client.id": "modern", "auto.offset.reset": "earliest"}
+    java.call("join", name="modern", bootstrap=broker.bootstrap, topics=[topic], settings=settings)
+    member = Member(java, "modern")
+    until_now(lambda: len(member.partitions()) == PARTITIONS and len(member.values()) == 10)
+    member.commit()
+    with Admin(bootstrap_servers=broker.bootstrap) as admin:
+        assert {each.group_id: each.type for each in admin.list_groups()}[topic].lower() == "consumer"
+        (described,) = admin.describe_groups([topic])
+        assert (described.state, described.type, described.strategy) == ("Stable", "consumer", "uniform")
+        assert [each.client_id for each in described.members] == ["modern"]
+        assert set(described.members[0].assignment) == {(topic, number) for number in range(PARTITIONS)}
+    assert kafkawire(["groups", "describe", topic, "-b", broker.bootstrap]) == 0
+    assert "modern" in capsys.readouterr().out
+    member.leave()

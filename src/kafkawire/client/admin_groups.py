@@ -3,6 +3,7 @@
 Rules:
 - Each group is asked about at its own coordinator, and every broker is asked for the groups that it has.
 - Offsets can be changed only while a group has no members; the coordinator refuses otherwise.
+- A group is asked about as a classic one, and where there is no such one as a group of the new protocol (KIP-848).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from kafkawire.client.described import AdminErrors, GroupDescription, GroupListi
 from kafkawire.client.errors import GroupError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupsRequest,
@@ -25,8 +28,9 @@ from kafkawire.messages import (
     Message,
     OffsetDeleteRequest,
     OffsetDeleteResponse,
+    api,
 )
-from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError, error_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,11 +71,13 @@ class GroupAdmin:
 
             async def ask(name: str = group) -> GroupDescription:
                 node = await self._cluster.coordinator(GROUP, name)
-                request = DescribeGroupsRequest(groups=[name])
-                answer = await self._cluster.request(node, request, DescribeGroupsResponse)
-                if not answer.groups:
-                    raise GroupError(f"group {name!r}: the broker's answer leaves it out")
-                return self._described(answer.groups[0], node)
+                try:
+                    return await self._describe_classic(name, node)
+                except GroupIdNotFoundError:
+                    modern = await self._describe_modern(name, node)
+                    if modern is None:
+                        raise
+                    return modern
 
             described.append(await self._cluster.retry(f"group {group!r}", ask))
         return described
@@ -133,20 +139,50 @@ class GroupAdmin:
             }
         )
 
-    def _described(self, answer: DescribeGroupsResponse.DescribedGroup, node: int) -> GroupDescription:
-        self._check(answer.group_id, answer.error_code, answer.error_message)
+    async def _describe_classic(self, group: str, node: int) -> GroupDescription:
+        answer = await self._cluster.request(node, DescribeGroupsRequest(groups=[group]), DescribeGroupsResponse)
+        if not answer.groups:
+            raise GroupError(f"group {group!r}: the broker's answer leaves it out")
+        found = answer.groups[0]
+        self._check(group, found.error_code, found.error_message)
         members = []
-        for each in answer.members:
+        for each in found.members:
             try:
-                assigned = decode_assignment(each.member_assignment) if answer.protocol_type == _CONSUMER else []
+                assigned = decode_assignment(each.member_assignment) if found.protocol_type == _CONSUMER else []
             except GroupError:
                 assigned = []
             members.append(
                 GroupMember(each.member_id, each.group_instance_id, each.client_id, each.client_host, assigned)
             )
-        return GroupDescription(
-            answer.group_id, answer.group_state, answer.protocol_type, answer.protocol_data, node, members
+        return GroupDescription(group, found.group_state, found.protocol_type, found.protocol_data, node, members)
+
+    async def _describe_modern(self, group: str, node: int) -> GroupDescription | None:
+        """A group of the new protocol; None where the broker does not know it, or the protocol."""
+        connection = await self._cluster.connection(node)
+        if api("ConsumerGroupDescribe").key not in connection.negotiated.ranges:
+            return None
+        answer = await connection.request(
+            ConsumerGroupDescribeRequest(group_ids=[group]), ConsumerGroupDescribeResponse
         )
+        if not answer.groups or answer.groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return None
+        found = answer.groups[0]
+        self._check(group, found.error_code, found.error_message)
+        members = [
+            GroupMember(
+                each.member_id,
+                each.instance_id,
+                each.client_id,
+                each.client_host,
+                [
+                    TopicPartition(topic.topic_name, number)
+                    for topic in each.assignment.topic_partitions
+                    for number in topic.partitions
+                ],
+            )
+            for each in found.members
+        ]
+        return GroupDescription(group, found.group_state, _CONSUMER, found.assignor_name, node, members, _CONSUMER)
 
     async def _at_coordinator(self, group: str, request: Message, answer: type[_Answer]) -> _Answer:
         node = await self._cluster.coordinator(GROUP, group)

@@ -129,6 +129,7 @@ class GroupDescription:
     strategy: str
     coordinator: int
     members: list[GroupMember]
+    type: str = "classic"
 
 
 @dataclass(frozen=True, slots=True)
