@@ -80,7 +80,7 @@ def stream_part(
     read = _reader(part, opened)
     runs = (run for share in part.shares for run in _runs(share, load_bytes))
     for together in _together(runs, lambda run: run.size, load_bytes):
-        loaded = Loaded([run.talk for run in together] if bodies else [], read, hole)
+        loaded = Loaded([run.talk for run in together] if bodies else [], read, hole, load_bytes)
         for piece in _together(together, lambda run: len(run.talk), _PIECE_EXCHANGES):
             exchanges = exchanges_table([run.talk for run in piece])
             if not bodies:

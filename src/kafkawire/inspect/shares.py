@@ -5,8 +5,9 @@ Rules:
   of each frame the pieces of the capture files; of the response before one that it has, it keeps the time only.
 - Until a share is filled its streams have no bytes: their offsets are addresses, a file and a place in it.
 - What is filled lies in memory one after the other, so that whole frames are read uncopied.
-- The pieces of many shares are loaded together, in the order of the files and over what lies between them if that is
-  little: shares of one time lie among each other.
+- The pieces of many shares are loaded together, in the order of the files, because shares of one time lie among each
+  other. What lies between pieces is read with them where it is little, the smallest holes first and no more in all
+  than a bound: memory does not depend on what else the files hold.
 """
 
 from __future__ import annotations
@@ -120,15 +121,18 @@ def _unflat(flat: FlatFrames) -> Frames:
 
 
 class Loaded:
-    """Bytes of files that were read for some shares: at most `hole` in vain between two that are needed."""
+    """Bytes of files that were read for some shares: at most `hole` in vain at a time, and `waste` in all."""
 
-    def __init__(self, talks: Iterable[Conversation], read: Read, hole: int) -> None:
+    def __init__(self, talks: Iterable[Conversation], read: Read, hole: int, waste: int) -> None:
         streams = [frames.stream for each in talks for frames in (each.connection.requests, each.connection.responses)]
         offsets = np.concatenate([np.empty(0, np.int64), *(stream.offsets for stream in streams)])
         sizes = np.concatenate([np.empty(0, np.int64), *(stream.sizes for stream in streams)])
         order = np.argsort(offsets, kind="stable")
         offsets, ends = offsets[order], np.maximum.accumulate((offsets + sizes)[order])
-        breaks = np.flatnonzero(offsets[1:] - ends[:-1] > hole)
+        holes = np.maximum(offsets[1:] - ends[:-1], 0)
+        small = np.sort(holes[holes <= hole])
+        too_many = np.flatnonzero(np.cumsum(small) > waste)
+        breaks = np.flatnonzero(holes >= small[too_many[0]] if len(too_many) else holes > hole)
         self._starts = offsets[np.concatenate([np.arange(len(offsets))[:1], breaks + 1])]
         stops = ends[np.concatenate([breaks, np.arange(len(ends))[-1:]])]
         self._blocks = [
