@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from kafkawire.cli.proxy import Printer, Proxy
+from kafkawire.cli.proxy import Printer
+from kafkawire.inspect.proxying import Proxy
 from kafkawire.inspect.sources.recording import Recording
 from kafkawire.testing import RecordedRequest, RunningBroker
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.messages import Message, StructBase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kafkawire.codec.plan import Shape
 
 Row = dict[str, object]
@@ -75,7 +73,7 @@ def details(request: Message | None, response: Message | None) -> Row:
     _describe_request(row, request)
     _copy(row, response, _ANSWERED)
     if response is not None:
-        row["error_code"] = next((code for code in _errors(response) if code), 0)
+        row["error_code"] = _error(response)
         row["throttle_ms"] = getattr(response, "throttle_time_ms", None)
     if type(response).__name__ == "ApiVersionsResponse":
         keys: list[Any] = getattr(response, "api_keys", [])
@@ -112,18 +110,20 @@ def _present(kind: type, columns: dict[str, str]) -> list[tuple[str, str]]:
     return known
 
 
-def _errors(value: Any) -> Iterator[int]:
-    """Every error code of a message, its own first."""
+def _error(value: Any) -> int:
+    """The first error code of a message that is one, its own before others; 0 if there is none."""
     own, others = _places_of_errors(type(value))
     for name in own:
-        yield getattr(value, name)
+        if code := getattr(value, name):
+            return int(code)
     for name in others:
         nested = getattr(value, name)
-        if isinstance(nested, StructBase):
-            yield from _errors(nested)
-        elif nested is not None:
-            for each in nested:
-                yield from _errors(each)
+        if nested is None:
+            continue
+        for each in (nested,) if isinstance(nested, StructBase) else nested:
+            if code := _error(each):
+                return code
+    return 0
 
 
 def _places_of_errors(kind: type[StructBase]) -> tuple[list[str], list[str]]:
