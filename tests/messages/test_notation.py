@@ -7,8 +7,8 @@ import pytest
 from kafkawire.messages.formatter import format_schema
 from kafkawire.messages.generate import schema_files
 from kafkawire.messages.notation import parse
-from kafkawire.messages.registry import SCHEMAS
 from kafkawire.messages.schema import EMPTY, ApiSchema, MessageSchema, SchemaError, Versions, camel_case, snake_case
+from kafkawire.messages.schema_folder import SCHEMAS
 
 HEAD = "message Sample\nversions 0-3\nflexible 2+\n\nfields\n"
 
