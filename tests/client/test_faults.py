@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -123,6 +124,41 @@ def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: RunningBroker) -> N
                 with pytest.raises(RequestTimeoutError, match=r"given up after 0\.3 s"):
                     await admin.describe_topics()
                 assert asyncio.get_running_loop().time() - before < 3
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("silent_from_the_start", [True, False])
+def test_calls_end_by_their_own_timeout_however_patient_requests_are(
+    broker: RunningBroker, topic: str, silent_from_the_start: bool
+) -> None:
+    """Requests have 40 seconds by default; a call that has less does not wait for them."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with FaultyProxy(port_of(broker)) as proxy:
+            async with Admin(bootstrap_servers=proxy.bootstrap, default_api_timeout_ms=300) as admin:
+                proxy.swallows_answers = True
+                before = loop.time()
+                with pytest.raises(RequestTimeoutError, match=r"given up after 0\.3 s"):
+                    await admin.describe_topics()
+                assert loop.time() - before < 5
+            proxy.swallows_answers = silent_from_the_start
+
+            def read() -> None:
+                with BulkReader(proxy.bootstrap, default_api_timeout_ms=300) as reader:
+                    if not silent_from_the_start:
+                        reader.partitions(topic)
+                        loop.call_soon_threadsafe(setattr, proxy, "swallows_answers", True)
+                        time.sleep(0.1)
+                    with pytest.raises(RequestTimeoutError, match=r"0\.3 s"):
+                        list(reader.read(topic, 0, 0, 5))
+                    with pytest.raises(RequestTimeoutError, match=r"given up after 0\.3 s"):
+                        reader.latest(topic)
+
+            before = loop.time()
+            await asyncio.to_thread(read)
+            assert loop.time() - before < 10
 
     asyncio.run(main())
 

@@ -45,16 +45,25 @@ async def retrying(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     tries = 0
-    while True:
-        try:
-            return await attempt()
-        except KafkaWireError as error:
-            tries += 1
-            pause = wait_before(tries, first, most)
-            if not is_retriable(error):
-                raise
-            if loop.time() + pause >= deadline:
-                raise RequestTimeoutError(f"{what}: given up after {seconds:g} s and {tries} tries: {error}") from error
-            await asyncio.sleep(pause)
-            if recover is not None:
-                await recover(error)
+    last: KafkaWireError | None = None
+    try:
+        async with asyncio.timeout_at(deadline):
+            while True:
+                try:
+                    return await attempt()
+                except KafkaWireError as error:
+                    tries += 1
+                    pause = wait_before(tries, first, most)
+                    if not is_retriable(error):
+                        raise
+                    last = error
+                if loop.time() + pause >= deadline:
+                    break
+                await asyncio.sleep(pause)
+                if recover is not None:
+                    await recover(last)
+    except TimeoutError as error:
+        if isinstance(error, KafkaWireError):
+            raise
+    reason = "no answer" if last is None else last
+    raise RequestTimeoutError(f"{what}: given up after {seconds:g} s and {max(1, tries)} tries: {reason}") from last

@@ -169,10 +169,11 @@ class BulkSender:
             node = self._cluster.metadata.leader(*place)
             if node is None:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, str(place))
-            connection = SocketConnection(node.host, node.port, self._options)
+            left = self._cluster.seconds_left()
+            connection = SocketConnection(node.host, node.port, self._options, seconds=left)
             try:
                 message, version = self._request(connection, [batch])
-                answer = connection.request(message, ProduceResponse, version=version)
+                answer = connection.request(message, ProduceResponse, version=version, seconds=left)
             finally:
                 connection.close()
             for _, refusal in self._refused([batch], answer):
@@ -224,16 +225,17 @@ class BulkSender:
         """Try until it works, or cannot, or time is up."""
         options = self._options
         deadline, tries = time.monotonic() + milliseconds / 1000, 0
-        while True:
-            try:
-                return attempt()
-            except KafkaWireError as error:
-                tries += 1
-                pause = wait_before(tries, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
-                if not is_retriable(error):
-                    raise
-                if time.monotonic() + pause >= deadline:
-                    raise RequestTimeoutError(
-                        f"{what}: given up after {milliseconds / 1000:g} s and {tries} tries: {error}"
-                    ) from error
-                time.sleep(pause)
+        with self._cluster.until(deadline):
+            while True:
+                try:
+                    return attempt()
+                except KafkaWireError as error:
+                    tries += 1
+                    pause = wait_before(tries, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+                    if not is_retriable(error):
+                        raise
+                    if time.monotonic() + pause >= deadline:
+                        raise RequestTimeoutError(
+                            f"{what}: given up after {milliseconds / 1000:g} s and {tries} tries: {error}"
+                        ) from error
+                    time.sleep(pause)

@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
@@ -158,9 +159,9 @@ class BulkReader:
             raise ClientError(f"{partition}: offset {start}, expected 0 or more")
         return Reading(self, partition, start, end, self._isolation(isolation), fetch_bytes).chunks()
 
-    def leader(self, partition: TopicPartition) -> Node:
+    def leader(self, partition: TopicPartition, deadline: float) -> Node:
         """The leader of a partition, looked up anew if it is not known."""
-        with self._lock:
+        with self._lock, self._cluster.until(deadline):
             node = self._cluster.metadata.leader(*partition)
             if node is None:
                 self._cluster.refresh([partition.topic])
@@ -170,19 +171,20 @@ class BulkReader:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, str(partition))
             return node
 
-    def refresh(self, topic: str) -> None:
+    def refresh(self, topic: str, deadline: float) -> None:
         """Ask for a topic's leaders anew."""
-        with self._lock:
+        with self._lock, self._cluster.until(deadline):
             self._cluster.refresh([topic])
 
-    def take_connection(self, node: Node) -> SocketConnection:
+    def take_connection(self, node: Node, deadline: float) -> SocketConnection:
         """A connection for one reading alone."""
         place = f"{node.host}:{node.port}"
         with self._lock:
             idle = self._idle.get(place)
             if idle:
                 return idle.pop()
-        return SocketConnection(node.host, node.port, self.options)
+        left = max(0.001, deadline - time.monotonic())
+        return SocketConnection(node.host, node.port, self.options, seconds=left)
 
     def give_back(self, connection: SocketConnection) -> None:
         """A connection on which nothing is on its way."""

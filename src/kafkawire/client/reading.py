@@ -37,9 +37,9 @@ class Source(Protocol):
 
     options: ConsumerOptions
 
-    def leader(self, partition: TopicPartition) -> Node: ...
-    def refresh(self, topic: str) -> None: ...
-    def take_connection(self, node: Node) -> SocketConnection: ...
+    def leader(self, partition: TopicPartition, deadline: float) -> Node: ...
+    def refresh(self, topic: str, deadline: float) -> None: ...
+    def take_connection(self, node: Node, deadline: float) -> SocketConnection: ...
     def give_back(self, connection: SocketConnection) -> None: ...
     def topic_id(self, topic: str) -> UUID: ...
 
@@ -68,27 +68,29 @@ class Reading:
             except KafkaWireError as error:
                 if not is_retriable(error):
                     raise
-                if time.monotonic() - self._progress > patience:
+                if time.monotonic() - self._progress >= patience:
                     raise RequestTimeoutError(
                         f"{self._partition}: no progress at offset {self._position} for {patience:g} s: {error}"
                     ) from error
                 time.sleep(options.retry_backoff_ms / 1000)
-                self._refresh()
+                self._refresh(patience)
 
-    def _refresh(self) -> None:
+    def _refresh(self, patience: float) -> None:
         try:
-            self._reader.refresh(self._partition.topic)
+            self._reader.refresh(self._partition.topic, self._progress + patience)
         except KafkaWireError as error:
             if not is_retriable(error):
                 raise
 
     def _fetch_on(self, patience: float) -> Iterator[Chunk]:
         """Fetch from one leader until the range ends or something goes wrong."""
-        connection = self._reader.take_connection(self._reader.leader(self._partition))
+        deadline = self._progress + patience
+        connection = self._reader.take_connection(self._reader.leader(self._partition, deadline), deadline)
         try:
             self._ask(connection)
             while True:
-                chunk = self._read_answer(connection.receive(FetchResponse))
+                left = max(0.001, self._progress + patience - time.monotonic())
+                chunk = self._read_answer(connection.receive(FetchResponse, seconds=left))
                 if chunk is None and time.monotonic() - self._progress > patience:
                     raise RequestTimeoutError(f"nothing to read there yet, the range ends at {self._end}")
                 is_last = self._position >= self._end

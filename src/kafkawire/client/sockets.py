@@ -2,7 +2,8 @@
 
 Rules:
 - The same greeting, frames and checks as over asyncio; one request is in flight, or sent ahead by its owner.
-- A deadline is for the whole answer, not for each read.
+- A deadline is for the whole answer, not for each read. Within `retry` or `until` nothing waits past theirs, whatever
+  the timeouts of connecting and asking.
 - An object belongs to one thread at a time; `close` may come from another and ends a read that waits.
 """
 
@@ -42,7 +43,7 @@ _Result = TypeVar("_Result")
 class SocketConnection:
     """A greeted connection to one broker."""
 
-    def __init__(self, host: str, port: int, options: ClientOptions) -> None:
+    def __init__(self, host: str, port: int, options: ClientOptions, *, seconds: float | None = None) -> None:
         self.place = f"{host}:{port}"
         self.negotiated = Negotiated({})
         self._options = options
@@ -50,9 +51,10 @@ class SocketConnection:
         self._frames: list[bytes | memoryview] = []
         self._sent: list[tuple[int, int, int]] = []
         self._correlation_id = 0
-        seconds = options.connect_timeout_ms / 1000
+        patience = options.connect_timeout_ms / 1000
+        self._greeting_seconds = patience if seconds is None else min(seconds, patience)
         try:
-            self._socket = socket.create_connection((host, port), seconds)
+            self._socket = socket.create_connection((host, port), self._greeting_seconds)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             tls = options.tls()
             if tls is not None:
@@ -69,10 +71,12 @@ class SocketConnection:
             self.close()
             raise
 
-    def request(self, message: Message, answer: type[_Answer], *, version: int | None = None) -> _Answer:
+    def request(
+        self, message: Message, answer: type[_Answer], *, version: int | None = None, seconds: float | None = None
+    ) -> _Answer:
         """Send a request and wait for its answer."""
         self.send(message, version=version)
-        return self.receive(answer)
+        return self.receive(answer, seconds=seconds)
 
     def send(self, message: Message, *, version: int | None = None) -> None:
         """Send a request; its answer is received later, in order."""
@@ -91,8 +95,8 @@ class SocketConnection:
     def receive(self, answer: type[_Answer], *, seconds: float | None = None) -> _Answer:
         """The answer to the first request that has none yet."""
         key, version, correlation_id = self._sent[0]
-        wait = self._options.request_timeout_ms / 1000 if seconds is None else seconds
-        deadline = time.monotonic() + wait
+        patience = self._options.request_timeout_ms / 1000
+        deadline = time.monotonic() + (patience if seconds is None else min(seconds, patience))
         while not self._frames:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -130,8 +134,7 @@ class SocketConnection:
             key = type(message).__schema__.key
             assert key is not None
             self.send(message, version=version)
-            seconds = self._options.connect_timeout_ms / 1000
-            answer = self.receive(api(key).response, seconds=seconds)
+            answer = self.receive(api(key).response, seconds=self._greeting_seconds)
             try:
                 message, version = words.send(answer)
             except StopIteration as done:
@@ -159,19 +162,34 @@ class SocketCluster:
         self.options = options
         self.metadata = Metadata()
         self._connections: dict[int, SocketConnection] = {}
+        self._deadline: float | None = None
+
+    @contextlib.contextmanager
+    def until(self, deadline: float) -> Iterator[None]:
+        """Wait for nothing past this moment meanwhile."""
+        before, self._deadline = self._deadline, deadline
+        try:
+            yield
+        finally:
+            self._deadline = before
+
+    def seconds_left(self) -> float | None:
+        """How long one may still wait; None without a deadline."""
+        return None if self._deadline is None else max(0.001, self._deadline - time.monotonic())
 
     def connection(self, node: Node) -> SocketConnection:
         """The connection to a broker, made if need be."""
         known = self._connections.get(node.id)
         if known is not None and known.place == f"{node.host}:{node.port}":
             return known
-        made = self._connections[node.id] = SocketConnection(node.host, node.port, self.options)
+        made = SocketConnection(node.host, node.port, self.options, seconds=self.seconds_left())
+        self._connections[node.id] = made
         return made
 
     def request(self, node: Node, message: Message, answer: type[_Answer]) -> _Answer:
         """Ask one broker; a connection that fails is not used again."""
         try:
-            return self.connection(node).request(message, answer)
+            return self.connection(node).request(message, answer, seconds=self.seconds_left())
         except KafkaWireError:
             lost = self._connections.pop(node.id, None)
             if lost is not None:
@@ -199,22 +217,23 @@ class SocketCluster:
         options = self.options
         seconds = options.default_api_timeout_ms / 1000
         deadline, tries = time.monotonic() + seconds, 0
-        while True:
-            try:
-                return attempt()
-            except KafkaWireError as error:
-                if not is_retriable(error):
-                    raise
-                tries += 1
-                pause = wait_before(tries, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
-                if time.monotonic() + pause >= deadline:
-                    raise RequestTimeoutError(
-                        f"{what}: given up after {seconds:g} s and {tries} tries: {error}"
-                    ) from error
-                time.sleep(pause)
-                if not isinstance(error, KafkaError) or error.refresh_metadata:
-                    with contextlib.suppress(ConnectionLostError, RequestTimeoutError):
-                        self.refresh(topics)
+        with self.until(deadline):
+            while True:
+                try:
+                    return attempt()
+                except KafkaWireError as error:
+                    if not is_retriable(error):
+                        raise
+                    tries += 1
+                    pause = wait_before(tries, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+                    if time.monotonic() + pause >= deadline:
+                        raise RequestTimeoutError(
+                            f"{what}: given up after {seconds:g} s and {tries} tries: {error}"
+                        ) from error
+                    time.sleep(pause)
+                    if not isinstance(error, KafkaError) or error.refresh_metadata:
+                        with contextlib.suppress(ConnectionLostError, RequestTimeoutError):
+                            self.refresh(topics)
 
     def close(self) -> None:
         for connection in self._connections.values():
