@@ -188,7 +188,7 @@ def shoot_again_and_again(victim: Victim, dice: Random) -> None:
     create(victim, "numbers", made)
     application = Application(victim)
     for number in range(ROUNDS):
-        shot = Timer(dice.uniform(0.02, 0.25), victim.shoot)
+        shot = Timer(dice.uniform(0.01, 0.15), victim.shoot)
         if number % 2:
             application.produce(1)
         shot.start()

@@ -11,6 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.log.batches import NOW, Clock, records
 
 from kafkawire.log import FaultyFiles, LogConfig, LogDirectory, Partition
+from kafkawire.log.faults import Fault
+from kafkawire.messages.errors import KafkaStorageError
 from kafkawire.records import BatchBuilder
 
 ROOT = Path("/data")
@@ -72,6 +74,30 @@ class LogModel(RuleBasedStateMachine):
         self.rows += [Row(self.end + n, key, value, NOW + late) for n, (key, value) in enumerate(items)]
         self.end += len(items)
         self.sequence += len(items)
+
+    @rule(
+        items=st.lists(st.tuples(st.sampled_from(KEYS[:3]), st.binary(max_size=8)), min_size=1, max_size=5),
+        late=st.integers(-50, 50),
+        kept=st.none() | st.integers(0, 300),
+    )
+    def append_together(self, items: list[tuple[bytes, bytes]], late: int, kept: int | None) -> None:
+        """Hold a batch for each item, and write them in one go, or fail to after some bytes."""
+        for number, (key, value) in enumerate(items):
+            builder = BatchBuilder(producer_id=1, producer_epoch=0, base_sequence=self.sequence + number)
+            builder.append(key, value, timestamp=NOW + late)
+            assert self.log.append(builder.build(), hold=True).base_offset == self.end + number
+        if kept is not None:
+            self.disk.arm(Fault("write", keep=kept))
+        try:
+            self.log.settle()
+        except KafkaStorageError:
+            assert kept is not None
+        self.disk.faults.clear()
+        written = self.log.end_offset - self.end
+        assert written == len(items) or kept is not None
+        self.rows += [Row(self.end + n, *item, NOW + late) for n, item in enumerate(items[:written])]
+        self.end += written
+        self.sequence += written
 
     @rule()
     def roll(self) -> None:

@@ -151,6 +151,8 @@ class Segment:
         except OSError:
             self.size, self._torn = start, True
             with suppress(OSError):
+                self.mend()
+            with suppress(OSError):
                 self._lookup.truncate(start, first_offset)
             raise
 
