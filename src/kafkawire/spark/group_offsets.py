@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kafkawire.client.blocking import Admin
 from kafkawire.client.options import ClientOptions, ConsumerOptions, read_options
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.errors import GroupIdNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,14 +93,14 @@ def read_group_offsets(client: Mapping[str, str], bounds: Mapping[TopicPartition
 def _rows(admin: Admin, group: GroupListing, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[GroupOffset]:
     committed = admin.list_group_offsets(group.group_id)
     owners: dict[TopicPartition, dict[str, Any]] = {}
-    state = group.state
-    if group.type != "Consumer":  # groups of KIP-848 are not described by the API that there has always been
+    try:
         (description,) = admin.describe_groups([group.group_id])
-        state = description.state
-        for member in description.members:
-            who = {"member": member.member_id, "client": member.client_id, "host": member.client_host}
-            owners.update(dict.fromkeys(member.assignment, who))
+    except GroupIdNotFoundError:  # it ended just now
+        return
+    for member in description.members:
+        who = {"member": member.member_id, "client": member.client_id, "host": member.client_host}
+        owners.update(dict.fromkeys(member.assignment, who))
     for place in sorted({*committed, *owners} & bounds.keys()):
         found = committed.get(place)
         offset = None if found is None else found.offset
-        yield GroupOffset(group.group_id, state, *place, offset, *bounds[place], **owners.get(place, {}))
+        yield GroupOffset(group.group_id, description.state, *place, offset, *bounds[place], **owners.get(place, {}))
