@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.interop.apache_kafka import ApacheBroker, ApacheKafka
+from tests.interop.client_broker import strict_kafka
 from tests.interop.our_broker import OurBroker
 from tests.interop.spark_brokers import filled, filled_broker, logs, transactions
 from tests.interop.spark_connector import spark
@@ -13,7 +14,7 @@ from tests.interop.spark_connector import spark
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["filled", "filled_broker", "logs", "spark", "transactions"]
+__all__ = ["filled", "filled_broker", "logs", "spark", "strict_kafka", "transactions"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

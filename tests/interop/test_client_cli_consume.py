@@ -1,7 +1,7 @@
 """`kafkawire consume` on Apache Kafka: the tests of tests/cli, with their broker replaced."""
 
 from tests.cli.test_consume import *  # noqa: F403  # every test and every fixture
-from tests.interop.client_broker import ON_APACHE_KAFKA, broker, strict_kafka
+from tests.interop.client_broker import ON_APACHE_KAFKA, broker
 
-__all__ = ["broker", "strict_kafka"]
+__all__ = ["broker"]
 pytestmark = ON_APACHE_KAFKA

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.test_peers import until
-from tests.interop.client_broker import ON_APACHE_KAFKA, ApacheTopics, broker, strict_kafka
+from tests.interop.client_broker import ON_APACHE_KAFKA, ApacheTopics, broker
 from tests.interop.drivers import JavaClients, Member
 from tests.interop.waiting import until as until_now
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.interop.apache_kafka import ApacheKafka
 
-__all__ = ["broker", "strict_kafka"]
+__all__ = ["broker"]
 pytestmark = ON_APACHE_KAFKA
 PARTITIONS = 4
 ASSIGNORS = {

@@ -1,7 +1,7 @@
 """The producer on Apache Kafka: the tests of tests/client, with their broker replaced."""
 
 from tests.client.test_producer import *  # noqa: F403  # every test and every fixture
-from tests.interop.client_broker import ON_APACHE_KAFKA, broker, strict_kafka
+from tests.interop.client_broker import ON_APACHE_KAFKA, broker
 
-__all__ = ["broker", "strict_kafka"]
+__all__ = ["broker"]
 pytestmark = ON_APACHE_KAFKA
