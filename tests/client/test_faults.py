@@ -17,6 +17,8 @@ from kafkawire.client.options import parse_address
 if TYPE_CHECKING:
     from tests.client.conftest import Restartable, RunningBroker
 
+    from kafkawire.client import RecordFuture
+
 QUICK: dict[str, Any] = {
     "retry_backoff_ms": 5,
     "retry_backoff_max_ms": 20,
@@ -46,20 +48,19 @@ def test_cut_connections_neither_lose_nor_double_nor_reorder(broker: RunningBrok
     async def main() -> None:
         async with FaultyProxy(port_of(broker)) as proxy:
             async with Producer(bootstrap_servers=proxy.bootstrap, max_batch_size=400, **QUICK) as producer:
-                futures = []
-                for number in range(1500):
-                    futures.append(await producer.send(topic, b"%d" % number))
-                    if number % 40 == 0:
+                futures: list[RecordFuture] = []
+                while len(futures) < 1500 or proxy.cuts < 4:
+                    futures.append(await producer.send(topic, b"%d" % len(futures)))
+                    if len(futures) % 40 == 0:
                         await asyncio.sleep(0.002)
                         if proxy.cut_after is None:
                             proxy.cut_after = dice.randint(1, 6000)
                 proxy.cut_after = None
                 places = await asyncio.wait_for(asyncio.gather(*futures), 30)
-            assert proxy.cuts > 3
-            assert [place.offset for place in places] == list(range(1500))
+            assert [place.offset for place in places] == list(range(len(futures)))
+            assert await asyncio.to_thread(stored, broker, topic) == list(range(len(futures)))
 
-    asyncio.run(main())
-    assert stored(broker, topic) == list(range(1500))
+    asyncio.run(asyncio.wait_for(main(), 90))
 
 
 def test_a_consumer_reads_everything_once_over_connections_that_are_cut(broker: RunningBroker, topic: str) -> None:
