@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
+import socket
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.inspect.bodies import batch, produce, produced
 
+from kafkawire.cli.proxy import Printer
 from kafkawire.inspect.capture import read_captures
+from kafkawire.inspect.proxying import Proxy
 from kafkawire.inspect.sources.captures import index_capture
 from kafkawire.inspect.sources.packets import read_packets
 from kafkawire.inspect.sources.proxy import Relay, rewrite_addresses
@@ -169,3 +175,22 @@ def test_ip_headers_of_a_recording_have_a_good_checksum() -> None:
     head = data[index.offset[0] : index.offset[0] + 20].view(">u2").astype(int)
     total = int(head.sum())
     assert (total & 0xFFFF) + (total >> 16) == 0xFFFF
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_connection_taken_while_the_proxy_stops_is_closed(turns: int) -> None:
+    async def stop_soon() -> None:
+        quiet = Printer(quiet=True, as_json=False)
+        proxy = Proxy(("127.0.0.1", 0), ("127.0.0.1", 1), "127.0.0.1", None, None, quiet)
+        await proxy.start()
+        await asyncio.sleep(0.01)
+        with socket.create_connection(("127.0.0.1", proxy.port)):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await proxy.stop()
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        asyncio.run(stop_soon())
+        gc.collect()
+    assert [str(warning.message) for warning in seen] == []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect.sources.recording import RecordedConnection, Recording
 
 _CHUNK = 1 << 16
+_TURNS = 4  # of the loop, until a connection that a listener takes is ours
 
 
 class Witness(Protocol):
@@ -54,6 +55,8 @@ class Proxy:
         self._ports: dict[tuple[str, int], int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._servers: list[asyncio.Server] = []
+        self._taken: set[asyncio.StreamWriter] = set()
+        self._is_stopped = False
         self._wanted = listen[1]
         self._first = upstream
 
@@ -69,11 +72,20 @@ class Proxy:
 
     async def stop(self) -> None:
         """Close listeners and connections."""
+        self._is_stopped = True
+        # A server that is closed while it takes a connection loses it (its socket is never closed): first it must rest.
+        for server in self._servers:
+            for listener in server.sockets:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
+        await _turn()
         for server in self._servers:
             server.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._taken:  # whose task was cancelled before its first step, or never begun
+            writer.close()
+        await _turn()
 
     def advertise(self, host: str, port_of_broker: int, *, port: int = 0) -> tuple[str, int]:
         """The proxy's address for a broker; a listener is opened when a broker is heard of first."""
@@ -90,18 +102,22 @@ class Proxy:
         return self._advertised, self._ports[broker]
 
     async def _listen(self, listener: socket.socket, broker: tuple[str, int]) -> None:
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            if task is not None:
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            try:
-                with contextlib.suppress(asyncio.CancelledError):
-                    await self._relay(reader, writer, broker)
-            finally:
-                await _close(writer)
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._taken.add(writer)
+            if self._is_stopped:
+                writer.close()
+            else:
+                self._keep(self._serve(reader, writer, broker))
 
         self._servers.append(await asyncio.start_server(accept, sock=listener))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: tuple[str, int]) -> None:
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._relay(reader, writer, broker)
+        finally:
+            await _close(writer)
+            self._taken.discard(writer)
 
     def _keep(self, work: object) -> None:
         task = asyncio.ensure_future(work)  # type: ignore[call-overload]  # a coroutine
@@ -163,3 +179,9 @@ async def _close(writer: asyncio.StreamWriter) -> None:
     # Nothing comes after this: a proxy that stops meanwhile has what it wants.
     with contextlib.suppress(OSError, asyncio.CancelledError):
         await writer.wait_closed()
+
+
+async def _turn() -> None:
+    """Let the loop come round to all that is about to happen."""
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
