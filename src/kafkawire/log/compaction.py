@@ -67,6 +67,8 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
     latest, last = KeyOffsets(), dirty[-1]
     for segment in dirty:
         yield partial(_map_keys, latest, _source(segment), Chain(cleanable))
+        if not _holds(log, cleanable):
+            return False
         if len(latest) > MOST_KEYS:
             last = segment
             break
@@ -81,7 +83,7 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
         taken = False
         try:
             yield partial(_write_group, fresh, [_source(segment) for segment in group], cleaner, transactions)
-            if not all(segment in log.segments for segment in group):
+            if not _holds(log, group):
                 return False
             taken = True
         finally:
@@ -91,9 +93,16 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
         _exchange(log, log.files, group, fresh)
         with storage_errors(fresh.path, "removing what was compacted"):
             yield partial(_remove, group)
+        if not _holds(log, scope[scope.index(group[-1]) + 1 :]):
+            return False
     log.snapshots.keep(segment.base_offset for segment in log.segments)
     log.cleaned_offset = end
     return True
+
+
+def _holds(log: Partition, segments: list[Segment]) -> bool:
+    """Whether none of the segments has gone meanwhile."""
+    return all(segment in log.segments for segment in segments)
 
 
 def _source(segment: Segment) -> Source:

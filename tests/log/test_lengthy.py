@@ -1,0 +1,120 @@
+"""Lengthy work in steps: whatever happens to the log between two of them, nothing is lost and nothing left behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.log.batches import Clock, keyed, records
+from tests.log.conftest import DIRECTORY
+
+from kafkawire.log.compaction import compaction
+from kafkawire.log.lengthy import run
+from kafkawire.log.retention import retention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.log.conftest import OpenLog
+
+    from kafkawire.log import MemoryFiles, Partition
+    from kafkawire.log.lengthy import Lengthy
+
+VALUES = [b"%d" % number for number in range(6)]
+
+
+@pytest.fixture
+def log(open_log: OpenLog) -> Partition:
+    log = open_log(cleanup_policy="compact", segment_bytes=200)
+    for value in VALUES:
+        log.append(keyed({b"key": value}))
+        log.roll()
+    return log
+
+
+def step_by_step(work: Lengthy[bool], between: Callable[[int], object]) -> bool:
+    """Do the work, and something else after each step."""
+    for number in range(1000):
+        try:
+            step = next(work)
+        except StopIteration as end:
+            return bool(end.value)
+        step()
+        between(number)
+    raise AssertionError("it never ends")
+
+
+def names(files: MemoryFiles) -> set[str]:
+    return {entry.name.split(".", 1)[1] for entry in files.list(DIRECTORY) if ".log" in entry.name}
+
+
+def test_what_is_appended_meanwhile_is_there(log: Partition, files: MemoryFiles) -> None:
+    assert step_by_step(compaction(log), lambda number: log.append(keyed({b"more": b"%d" % number})))
+    found = [record.value for record in records(log) if record.key == b"key"]
+    more = [record.value for record in records(log) if record.key == b"more"]
+    assert found[-1] == VALUES[-1]
+    assert len(found) < len(VALUES)
+    assert more == [b"%d" % number for number in range(len(more))] != []
+    assert names(files) == {"log"}
+
+
+def test_readers_see_a_whole_log_after_every_step(log: Partition) -> None:
+    step_by_step(compaction(log), lambda _: check_offsets(log))
+
+
+def check_offsets(log: Partition) -> None:
+    offsets = [record.offset for record in records(log)]
+    assert offsets == sorted(set(offsets))
+    assert offsets[-1] == len(VALUES) - 1
+
+
+@pytest.mark.parametrize("when", range(12))
+def test_records_that_go_meanwhile_do_not_come_back(log: Partition, files: MemoryFiles, when: int) -> None:
+    step_by_step(compaction(log), lambda number: number == when and log.delete_records(4))
+    assert min(record.offset for record in records(log)) >= (4 if when < 11 else 0)
+    assert [record.value for record in records(log)][-1] == VALUES[-1]
+    assert names(files) == {"log"}
+
+
+@pytest.mark.parametrize("steps", range(1, 12))
+def test_work_that_is_given_up_leaves_the_log_as_it_was(
+    log: Partition, files: MemoryFiles, open_log: OpenLog, steps: int
+) -> None:
+    work = compaction(log)
+    for _, step in zip(range(steps), work, strict=False):
+        step()
+    work.close()
+    assert [record.value for record in records(log)][-1] == VALUES[-1]
+    assert not any("cleaned" in name for name in names(files))
+    again = open_log(clean=False, cleanup_policy="compact", segment_bytes=200)
+    assert [record.value for record in records(again)] == [record.value for record in records(log)]
+
+
+def test_a_failed_step_raises_where_it_was_yielded() -> None:
+    def work() -> Lengthy[str]:
+        try:
+            yield lambda: 1 / 0
+        except ZeroDivisionError:
+            yield lambda: None
+            return "mended"
+        return "fine"
+
+    assert run(work()) == "mended"
+
+
+def test_expired_segments_are_out_of_the_log_before_their_files_are_gone(
+    open_log: OpenLog, files: MemoryFiles, clock: Clock
+) -> None:
+    log = open_log(retention_ms=1000, segment_bytes=200)
+    for value in VALUES:
+        log.append(keyed({b"key": value}))
+        log.roll()
+    clock.advance(5000)
+    work = retention(log)
+    next(work)
+    assert log.log_start_offset == len(VALUES)
+    assert records(log) == []
+    assert "log.deleted" in names(files)
+    work.close()
+    assert open_log(clean=False, retention_ms=1000, segment_bytes=200).log_start_offset == len(VALUES)
+    assert names(files) == {"log"}
