@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tests.client.topics import until
+
 from kafkawire.cli.main import main
 
 if TYPE_CHECKING:
@@ -25,9 +27,9 @@ def test_configs_are_set_shown_and_taken_back(broker: RunningBroker, capsys: pyt
     broker.create_topic("configured")
     assert shown() == {}
     configs(broker, capsys, "set", "topic", "configured", "retention.ms=5", "cleanup.policy=compact")
-    assert shown() == {"retention.ms": "5", "cleanup.policy": "compact"}
+    until(lambda: shown() == {"retention.ms": "5", "cleanup.policy": "compact"})
     configs(broker, capsys, "unset", "topic", "configured", "retention.ms")
-    assert shown() == {"cleanup.policy": "compact"}
+    until(lambda: shown() == {"cleanup.policy": "compact"})
     assert "segment.bytes" in configs(broker, capsys, "describe", "topic", "configured", "--all")
 
 

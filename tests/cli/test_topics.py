@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.topics import until
 
 from kafkawire.cli.main import main
 
@@ -24,9 +25,11 @@ def run(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> Any:
 
 def test_a_topic_from_its_making_to_its_end(run: Any, broker: RunningBroker) -> None:
     run("topics", "create", "cli-topic", "-p", "2", "-c", "retention.ms=1000")
+    broker.wait_for("cli-topic", 2)
     listed = {row["topic"]: row for row in run("topics", "list")}
     assert (listed["cli-topic"]["partitions"], listed["cli-topic"]["replicas"]) == (2, 1)
     run("topics", "grow", "cli-topic", "-p", "3")
+    broker.wait_for("cli-topic", 3)
     broker.fill("cli-topic", 5, partition=2)
     assert run("topics", "offsets", "cli-topic") == [
         {"topic": "cli-topic", "partition": number, "earliest": 0, "latest": 5 if number == 2 else 0}
@@ -36,7 +39,7 @@ def test_a_topic_from_its_making_to_its_end(run: Any, broker: RunningBroker) -> 
     assert [row["partition"] for row in described] == [0, 1, 2]
     assert {(row["leader"], row["replicas"]) for row in described} == {(1, "1")}
     run("topics", "delete", "cli-topic")
-    assert "cli-topic" not in {row["topic"] for row in run("topics", "list")}
+    until(lambda: "cli-topic" not in {row["topic"] for row in run("topics", "list")})
 
 
 def test_a_dry_run_makes_nothing(run: Any) -> None:

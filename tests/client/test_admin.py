@@ -98,13 +98,22 @@ def test_one_failure_is_its_own_error_and_several_come_together(broker: RunningB
 def test_configs_are_read_set_and_taken_back(broker: RunningBroker, topic: str) -> None:
     async def work(admin: Admin) -> None:
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        before = (await admin.describe_configs([resource]))[resource]["retention.ms"]
-        assert before.is_default
+
+        async def retention() -> tuple[str | None, bool]:
+            entry = (await admin.describe_configs([resource]))[resource]["retention.ms"]
+            return entry.value, entry.is_default
+
+        async def until_it_is(expected: tuple[str | None, bool]) -> None:
+            async with asyncio.timeout(20):
+                while await retention() != expected:
+                    await asyncio.sleep(0.01)
+
+        before = await retention()
+        assert before[1]
         await admin.alter_configs(resource, {"retention.ms": "12345"})
-        entry = (await admin.describe_configs([resource]))[resource]["retention.ms"]
-        assert (entry.value, entry.is_default) == ("12345", False)
+        await until_it_is(("12345", False))
         await admin.alter_configs(resource, {"retention.ms": None})
-        assert (await admin.describe_configs([resource]))[resource]["retention.ms"].value == before.value
+        await until_it_is(before)
         node = str((await admin.describe_cluster()).nodes[0].id)
         brokers = ConfigResource(ResourceType.BROKER, node)
         assert "message.max.bytes" in (await admin.describe_configs([brokers]))[brokers]

@@ -20,7 +20,15 @@ from kafkawire.messages import (
 from kafkawire.records import BatchBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what a cluster comes to know a moment later."""
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to hold within 20 s"
+        time.sleep(0.01)
 
 
 class Topics:
@@ -47,11 +55,12 @@ class Topics:
         )
         answer = self._connection.request(CreateTopicsRequest(topics=[topic], timeout_ms=5000), CreateTopicsResponse)
         assert [each.error_code for each in answer.topics] == [0]
-        deadline = time.monotonic() + 20
-        while not self._is_led(name, partitions):
-            assert time.monotonic() < deadline, f"topic {name!r} has no leaders"
-            time.sleep(0.01)
+        self.wait_for(name, partitions)
         return name
+
+    def wait_for(self, name: str, partitions: int) -> None:
+        """Wait until a topic that was made or has grown can be used."""
+        until(lambda: self._is_led(name, partitions))
 
     def _is_led(self, name: str, partitions: int) -> bool:
         """Whether the leaders of a new topic know that they are; on a cluster that takes a moment."""
