@@ -194,3 +194,32 @@ def test_a_connection_taken_while_the_proxy_stops_is_closed(turns: int) -> None:
         asyncio.run(stop_soon())
         gc.collect()
     assert [str(warning.message) for warning in seen] == []
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_a_connection_that_ends_while_the_proxy_stops_is_closed(turns: int) -> None:
+    async def stop_soon() -> None:
+        quiet = Printer(quiet=True, as_json=False)
+        broker = await asyncio.start_server(_hear_out, "127.0.0.1", 0)
+        upstream = broker.sockets[0].getsockname()
+        proxy = Proxy(("127.0.0.1", 0), upstream, "127.0.0.1", None, None, quiet)
+        await proxy.start()
+        await asyncio.sleep(0.01)
+        with socket.create_connection(("127.0.0.1", proxy.port)):
+            await asyncio.sleep(0.02)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await proxy.stop()
+        await asyncio.sleep(0.02)
+        broker.close()
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        asyncio.run(stop_soon())
+        gc.collect()
+    assert [str(warning.message) for warning in seen] == []
+
+
+async def _hear_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()

@@ -146,6 +146,7 @@ class Proxy:
         finally:
             for task in (up, down):
                 task.cancel()
+            up_writer.close()  # before anything is waited for: a proxy that stops interrupts that
             await asyncio.gather(up, down, return_exceptions=True)
             await _close(up_writer)
 
