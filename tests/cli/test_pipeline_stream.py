@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(480)
 
 Capture = pytest.CaptureFixture[str]
 
