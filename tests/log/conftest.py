@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import Clock
 
-from kafkawire.log import LogConfig, MemoryFiles, Partition
+from kafkawire.log import FaultyFiles, LogConfig, MemoryFiles, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkawire.log import FileSystem
 
     OpenLog = Callable[..., Partition]
+    OpenOn = Callable[..., Partition]
 
 DIRECTORY = Path("/logs/topic-0")
 
@@ -54,5 +55,24 @@ def open_log(files: MemoryFiles, clock: Clock) -> OpenLog:
             recovery_point=recovery_point,
             log_start_offset=log_start,
         )
+
+    return open_
+
+
+@pytest.fixture
+def disk(clock: Clock) -> FaultyFiles:
+    """A disk that fails when it is told to."""
+    disk = FaultyFiles(clock)
+    disk.make_directory(DIRECTORY)
+    return disk
+
+
+@pytest.fixture
+def open_on(clock: Clock) -> OpenOn:
+    """Open the partition on a disk, with settings by field name."""
+
+    def open_(disk: FaultyFiles, **settings: object) -> Partition:
+        config = LogConfig(**settings)  # type: ignore[arg-type]  # a test names a field and gives its value
+        return Partition(disk, DIRECTORY, config, clock)
 
     return open_

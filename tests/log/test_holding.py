@@ -5,33 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.log.batches import Clock, batch, values
-from tests.log.conftest import DIRECTORY
+from tests.log.batches import batch, values
 
-from kafkawire.log import FaultyFiles, LogConfig, Partition
 from kafkawire.log.faults import Fault
 from kafkawire.messages.errors import KafkaStorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.log.conftest import OpenOn
 
-    OpenOn = Callable[..., Partition]
-
-
-@pytest.fixture
-def disk(clock: Clock) -> FaultyFiles:
-    disk = FaultyFiles(clock)
-    disk.make_directory(DIRECTORY)
-    return disk
-
-
-@pytest.fixture
-def open_on(clock: Clock) -> OpenOn:
-    def open_(disk: FaultyFiles, **settings: object) -> Partition:
-        config = LogConfig(**settings)  # type: ignore[arg-type]  # a test names a field and gives its value
-        return Partition(disk, DIRECTORY, config, clock)
-
-    return open_
+    from kafkawire.log import FaultyFiles, Partition
 
 
 def hold(log: Partition, *contents: bytes, producer: int = -1, sequence: int = 0) -> list[int]:
