@@ -129,7 +129,6 @@ def test_the_life_of_a_member(both: tuple[Asked, Asked], age: float) -> None:
         if joined.error_code:
             joined = talk.ask(join(group, member))
         generation = joined.generation_id
-        talk.ask(m.DescribeGroupsRequest(groups=[group]))
         talk.ask(m.HeartbeatRequest(group_id=group, generation_id=generation, member_id=member))
         talk.ask(sync(group, member, generation + 1))
         talk.ask(sync(group, member, generation, mine=b"\x01"))
