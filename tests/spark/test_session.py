@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def test_only_a_local_master_writes_its_checkpoints_for_a_local_disk() -> None:
+    setting = "spark.sql.streaming.checkpointFileManagerClass"
+    assert settings_for("local[1]")[setting].endswith("FileSystemBasedCheckpointFileManager")
+    assert setting not in settings_for("spark://host:7077")
+
+
 def test_only_a_local_master_is_kept_to_this_machine() -> None:
     assert settings_for("local[1]")["spark.driver.host"] == "127.0.0.1"
     assert "spark.driver.host" not in settings_for("spark://host:7077")

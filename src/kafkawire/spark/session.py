@@ -42,6 +42,11 @@ _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
+    # By default Hadoop starts some ten processes (readlink, chmod) for each file of a checkpoint on a local disk, which
+    # is most of what a trigger costs. This way it starts two, and renames files into place all the same.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 
