@@ -32,6 +32,8 @@ from kafkawire.records import BatchBuilder
 READ, LOOPED, WRITTEN, SENT_ALONE = 500_000, 100_000, 100_000, 300
 VALUE = bytes(range(100))
 ROUNDS = 5
+WAITING, HELD_BACK = 20_000, 4 * 1024 * 1024
+LATER: dict[str, Any] = {"compression_type": "lz4", "linger_ms": 60_000}
 AIOKAFKA_READS = {"max_partition_fetch_bytes": 256 * 1024}
 CONFLUENT_READS = {"queued.min.messages": 1_000_000}
 Contender = Callable[[str], float]
@@ -252,22 +254,50 @@ def kafka_python_sends_alone(bootstrap: str) -> float:
     return float(taken)
 
 
-def memory_of(contender: Contender) -> Contender:
-    """Megabytes that a process of its own came to need."""
+def waiting(bootstrap: str) -> float:
+    """Megabytes for records that wait to be sent, and their futures."""
+
+    async def main() -> float:
+        async with Producer(bootstrap_servers=bootstrap, max_batch_size=HELD_BACK, **LATER) as client:
+            await client.partitions_for("written")
+            before = _memory("VmRSS")
+            futures = [await client.send("written", VALUE) for _ in range(WAITING)]
+            return _grown(before, futures)
+
+    return asyncio.run(main())
+
+
+def blocking_waiting(bootstrap: str) -> float:
+    with BlockingProducer(bootstrap_servers=bootstrap, max_batch_size=HELD_BACK, **LATER) as client:
+        client.partitions_for("written")
+        before = _memory("VmRSS")
+        return _grown(before, [client.send("written", VALUE) for _ in range(WAITING)])
+
+
+def kafka_python_waiting(bootstrap: str) -> float:
+    from kafka import KafkaProducer
+
+    client = KafkaProducer(bootstrap_servers=bootstrap, batch_size=HELD_BACK, **LATER)
+    client.partitions_for("written")
+    before = _memory("VmRSS")
+    grown = _grown(before, [client.send("written", VALUE) for _ in range(WAITING)])
+    client.close()
+    return grown
+
+
+def _grown(before: float, futures: Sequence[object]) -> float:
+    assert len(futures) == WAITING
+    return _memory("VmRSS") - before
+
+
+def apart(contender: Contender) -> Contender:
+    """In a process of its own."""
 
     def measured(bootstrap: str) -> float:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            return pool.apply(_growth, (contender, bootstrap))
+            return pool.apply(contender, (bootstrap,))
 
     return measured
-
-
-def _growth(contender: Contender, bootstrap: str) -> float:
-    import kafka  # noqa: F401  # what is imported is no part of it
-
-    before = _memory("VmRSS")
-    contender(bootstrap)
-    return _memory("VmHWM") - before
 
 
 def _memory(name: str) -> float:
@@ -306,12 +336,15 @@ def rows() -> Iterator[Row]:
         ]
         for work, ours, peers, floors, count in works:
             yield from _compare(bootstrap, work, ours, peers, floors, partial(_rate, count))
-        for work, measure, unit, rounds in (("CPU", cpu_of, "s", 3), ("memory", memory_of, "MB", 1)):
-            for name, ours in (("Producer", producer), ("blocking Producer", blocking_producer)):
-                peers = {"kafka-python": measure(kafka_python_producer)}
-                words = f"{{:,.2f}} {unit}".format
-                what = f"{work} of {name}{wrote}"
-                yield from _compare(bootstrap, what, measure(ours), peers, (1.0,), words, rounds)
+        for name, ours in (("Producer", producer), ("blocking Producer", blocking_producer)):
+            peers = {"kafka-python": cpu_of(kafka_python_producer)}
+            yield from _compare(bootstrap, f"CPU of {name}{wrote}", cpu_of(ours), peers, (1.0,), "{:,.2f} s".format, 3)
+        for name, ours in (("Producer", waiting), ("blocking Producer", blocking_waiting)):
+            work, peers = (
+                f"memory of {name}, {WAITING:,} records waiting",
+                {"kafka-python": apart(kafka_python_waiting)},
+            )
+            yield from _compare(bootstrap, work, apart(ours), peers, (1.0,), "{:,.1f} MB".format, 1)
 
 
 def _rate(count: int, seconds: float) -> str:
