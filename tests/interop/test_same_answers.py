@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 QUESTIONS = questions.QUESTIONS | questions_of_clients.QUESTIONS | questions_of_administrators.QUESTIONS
-_UNTOLD = "Apache Kafka tells the log's start offset with refusals that come from the log, ours does not"
-KNOWN = {
-    "produce with acks that are none": "ours looks at acks before it looks for a topic's id",
-    "produce half a batch": "ours calls it corrupt, Apache Kafka says that there is no batch",
-    "produce without a key to a compacted topic": _UNTOLD,
-    "produce a record of the future": _UNTOLD,
-    "produce with a sequence": _UNTOLD,
-    "produce it again": _UNTOLD,
-    "produce the next": _UNTOLD,
-    "produce with a gap": _UNTOLD,
-    "produce in an old epoch": _UNTOLD,
-    "an operation that is none": "Apache Kafka has an unknown server error for it",
-}
+KNOWN = {"an operation that is none": "Apache Kafka has an unknown server error for it"}
 
 
 @pytest.fixture(scope="module")

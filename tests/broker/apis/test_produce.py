@@ -55,24 +55,25 @@ def test_partitions_fail_one_by_one(node: Node) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "version", "error"),
+    ("records", "version", "error", "start"),
     [
-        (None, 9, ErrorCode.INVALID_RECORD),
-        (b"", 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a") + batch(b"b"), 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a", magic=1) + batch(b"b" * 99, magic=1), 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a", base_offset=5), 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a", compression="zstd"), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
-        (batch(b"a" * 2_000_000), 9, ErrorCode.MESSAGE_TOO_LARGE),
-        (batch(b"a")[:-1] + b"?", 9, ErrorCode.CORRUPT_MESSAGE),
+        (None, 9, ErrorCode.INVALID_RECORD, -1),
+        (b"", 9, ErrorCode.INVALID_RECORD, -1),
+        (batch(b"a") + batch(b"b"), 9, ErrorCode.INVALID_RECORD, -1),
+        (batch(b"a" * 99)[:-1], 9, ErrorCode.INVALID_RECORD, -1),
+        (batch(b"a", magic=1) + batch(b"b" * 99, magic=1), 9, ErrorCode.INVALID_RECORD, -1),
+        (batch(b"a", base_offset=5), 9, ErrorCode.INVALID_RECORD, 0),
+        (batch(b"a", compression="zstd"), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1),
+        (batch(b"a" * 2_000_000), 9, ErrorCode.MESSAGE_TOO_LARGE, -1),
+        (batch(b"a")[:-1] + b"?", 9, ErrorCode.CORRUPT_MESSAGE, -1),
     ],
-    ids=["null", "empty", "two batches", "old magic", "base offset", "early zstd", "too large", "bad checksum"],
+    ids=["null", "empty", "two", "cut", "old magic", "base offset", "early zstd", "too large", "bad checksum"],
 )
 def test_what_is_not_one_good_batch_is_refused(
-    node: Node, records: bytes | None, version: int, error: ErrorCode
+    node: Node, records: bytes | None, version: int, error: ErrorCode, start: int
 ) -> None:
     answered = only(ask(node, produce(node, records), version))
-    assert (answered.error_code, answered.base_offset, answered.log_start_offset) == (error, -1, -1)
+    assert (answered.error_code, answered.base_offset, answered.log_start_offset) == (error, -1, start)
     assert node.log("orders", 0).end_offset == 0
 
 

@@ -1,9 +1,10 @@
 """Produce: v0-13. Records into partitions.
 
 Rules:
-- acks is -1, 0 or 1, else INVALID_REQUIRED_ACKS everywhere. acks=0 is never answered; if anything failed its connection
-  is closed, the only sign the client can get.
-- Partitions fail one by one; one that fails does not stop the others.
+- acks is -1, 0 or 1, else INVALID_REQUIRED_ACKS, after what is wrong with topics and batches. acks=0 is never answered;
+  if anything failed its connection is closed, the only sign the client can get.
+- Partitions fail one by one; one that fails does not stop the others. A refusal that comes from the log tells where
+  the log starts, but for those that Kafka's own replica manager expects.
 - From v3 on a partition's records are exactly one batch of magic 2; v0-2 carry message sets, which the log converts.
   zstd needs v7. v13 names topics by id.
 - Internal topics take records only from the client id `__admin_client`.
@@ -55,6 +56,7 @@ ADMIN_CLIENT: Final = "__admin_client"
 _TRANSACTIONAL: Final = 0x10
 _SIZE_MAGIC_ATTRIBUTES: Final = Struct(">8xi4xB5xB")
 _SMALLEST: Final = 61
+_START_UNTOLD: Final = (2, 3, 10, 18, 56)  # corrupt, unknown, too large, too large for a segment, a failing disk
 
 
 def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContext) -> ProduceResponse:
@@ -75,8 +77,6 @@ def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContex
 def handle(
     node: Node, request: ProduceRequest, context: RequestContext
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    if request.acks not in (-1, 0, 1):
-        raise InvalidRequiredAcksError(f"acks {request.acks}, expected -1, 0 or 1")
     response = ProduceResponse()
     unsettled: list[tuple[AnsweredPartition, Awaitable[None]]] = []
     for topic_data in request.topic_data:
@@ -131,14 +131,23 @@ def _topic(node: Node, wanted: ProduceRequest.TopicProduceData, context: Request
 
 
 def _check(records: bytes | bytearray | memoryview | None, request: ProduceRequest, context: RequestContext) -> None:
-    """Refuse what does not have the shape that a version asks for."""
-    if context.version < 3:
-        return
+    """Refuse what does not have the shape that a version asks for, and acks that there are not."""
+    if context.version >= 3:
+        _check_shape(records, request, context)
+    if request.acks not in (-1, 0, 1):
+        raise InvalidRequiredAcksError(f"acks {request.acks}, expected -1, 0 or 1")
+
+
+def _check_shape(
+    records: bytes | bytearray | memoryview | None, request: ProduceRequest, context: RequestContext
+) -> None:
     if records is None or len(records) < _SMALLEST:
         raise InvalidRecordError(f"{len(records or b'')} bytes of records, expected one batch")
     size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records)
     if magic != 2:
         raise InvalidRecordError(f"magic {magic} in Produce v{context.version}, expected 2")
+    if 12 + size > len(records):
+        raise InvalidRecordError(f"{len(records)} bytes of a batch of {12 + size}, expected all of it")
     if 12 + size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
         raise InvalidRecordError("more than one batch for a partition, expected exactly one")
     if attributes & 7 == Codec.ZSTD and context.version < 7:
@@ -154,15 +163,15 @@ def _append(
     node: Node, topic: Topic, records: Bytes, acks: int, one: AnsweredPartition, *, hold: bool
 ) -> Awaitable[None] | None:
     """Append and say so in the answer; what to await before it may leave, None where nothing needs to be waited for."""
+    log = node.log(topic.name, one.index)
+    one.log_start_offset = log.log_start_offset
     if acks == -1 and topic.min_insync_replicas > 1:
-        node.log(topic.name, one.index)  # a partition that is not there is told first
         raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
-    config = node.log(topic.name, one.index).config
-    if len(records) >= SLOW_TO_PACK and is_slow(records, config):
+    if len(records) >= SLOW_TO_PACK and is_slow(records, log.config):
         return _append_slowly(node, topic.name, records, acks, one)
     result = node.append(topic.name, one.index, records, hold=hold)
     one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
-    return node.settled(topic.name, one.index, last_offset) if acks and config.flush_on_ack else None
+    return node.settled(topic.name, one.index, last_offset) if acks and log.config.flush_on_ack else None
 
 
 async def _append_slowly(node: Node, topic: str, records: Bytes, acks: int, one: AnsweredPartition) -> None:
@@ -190,7 +199,9 @@ def _fail(one: AnsweredPartition, failure: BaseException) -> None:
 
 def _refuse(one: AnsweredPartition, refusal: ErrorAnswer) -> None:
     one.error_code, one.error_message = refusal
-    one.base_offset = one.log_append_time_ms = one.log_start_offset = -1
+    one.base_offset = one.log_append_time_ms = -1
+    if refusal.code in _START_UNTOLD:
+        one.log_start_offset = -1
 
 
 def _close_if_failed(response: ProduceResponse) -> None:
