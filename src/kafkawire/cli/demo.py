@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kafkawire.spark.sample import Sample
     from kafkawire.spark.summary import Summary
 
-HELP = "run a shop on the broker, the pipeline over topics, files and capture, and prove that all three agree"
+HELP = "run a shop on the broker, the pipeline over three views of it, and prove that they agree"
 EXAMPLES = ("kafkawire demo --out demo",)
 _MARK = "kafkawire-demo.json"
 _MADE = ("data", "old-logs", "traffic.pcapng", "topic", "segments", "capture", "demo.log", "spark.log")
