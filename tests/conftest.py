@@ -18,6 +18,7 @@ WITH_PEERS = {"clients", "test_peers.py", "test_proxy.py", "test_recordings.py",
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
+    config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
 
 
 def pytest_report_header() -> str:

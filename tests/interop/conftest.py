@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["filled", "filled_broker", "logs", "spark", "strict_kafka", "transactions"]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "interop" in config.getoption("markexpr"):
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -57,10 +57,14 @@ def test_an_interrupt_ends_the_work_and_its_jobs(spark: SparkSession) -> None:
     def work() -> int:
         return spark.sparkContext.parallelize(range(2), 2).map(lambda _: time.sleep(60)).count()
 
-    threading.Timer(1.5, _thread.interrupt_main).start()
     deadline = time.monotonic() + 30
-    with pytest.raises(KeyboardInterrupt):
-        run_interruptible(spark, work)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(1.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_interruptible(spark, work)
+    finally:
+        signal.signal(signal.SIGINT, before)
     while spark.sparkContext.statusTracker().getActiveJobsIds():
         assert time.monotonic() < deadline
         time.sleep(0.1)
