@@ -9,6 +9,7 @@ import pytest
 from tests.spark.running import spark
 
 from kafkawire.cli.main import main
+from kafkawire.demo import traffic
 from kafkawire.demo.incidents import INCIDENTS
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_demo_proves_itself_and_replaces_an_earlier_one(tmp_path: Path, capsys: Capture) -> None:
+def test_the_demo_proves_itself_and_replaces_an_earlier_one(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "ROLES", [role._replace(amount=role.amount // 8) for role in traffic.ROLES])
     out = tmp_path / "demo"
     stale = out / "topic" / "records" / "stale.parquet"
     stale.parent.mkdir(parents=True)

@@ -47,7 +47,7 @@ def test_every_incident_is_found_in_the_recording(tmp_path: Path) -> None:
     capture = tmp_path / "traffic.pcapng"
     with Stage(tmp_path / "data", capture) as stage:
         create_topics(stage.bootstrap)
-        run_traffic(stage.bootstrap, [role._replace(amount=5_000) for role in ROLES if role.sender == "bank"])
+        run_traffic(stage.bootstrap, [role._replace(amount=1_000) for role in ROLES if role.sender == "bank"])
         for incident in INCIDENTS:
             incident.act(stage)
     found = {finding.rule for finding in diagnose(read_captures([capture]).tables)}

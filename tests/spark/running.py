@@ -17,6 +17,9 @@ SETTINGS = {
     # Short queries gain nothing from the optimising compiler, which would compete with them for the processors.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
+    # Nor do they gain from code made for each of them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.maxConcurrentOutputFileWriters": "7",
 }
 

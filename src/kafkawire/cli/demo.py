@@ -128,7 +128,7 @@ def _run_shop(stage: Stage) -> Sent:
     _say("A shop on the broker, recorded by the proxy before it")
     started = time.monotonic()
     create_topics(stage.bootstrap)
-    sent = run_traffic(stage.bootstrap)
+    sent = run_traffic(stage.bootstrap, ROLES)
     rows = [
         (role.topic, role.amount, role.codec, name_of(role.sends_with), role.group, name_of(role.reads_with))
         for role in ROLES

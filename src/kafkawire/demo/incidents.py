@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _STARTS: Final = 5
 _TRIES: Final = 3
+_POISON: Final = 500
 
 
 class Incident(NamedTuple):
@@ -109,7 +110,7 @@ def _poison(stage: Stage) -> Sent:
             place = TopicPartition(PAYMENTS, 0)
             consumer.assign([place])
             for _ in range(_TRIES):
-                consumer.seek(place, 4_000)
+                consumer.seek(place, _POISON)
                 await consumer.getmany(timeout_ms=1_000, max_records=1)
 
     asyncio.run(fail())

@@ -58,7 +58,7 @@ def create_topics(bootstrap: str) -> None:
         )
 
 
-def run_traffic(bootstrap: str, roles: Sequence[Role] = ROLES) -> Sent:
+def run_traffic(bootstrap: str, roles: Sequence[Role]) -> Sent:
     """Send and read everything; what was sent, and where it went."""
     now = time.time_ns() // 1_000_000
     work = [(role, Tally(role.amount)) for role in roles]
