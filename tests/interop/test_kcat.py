@@ -94,7 +94,7 @@ def test_an_idempotent_producer_survives_lost_connections_without_duplicates(
     reconnect = ("reconnect.backoff.ms=1", "reconnect.backoff.max.ms=10", "broker.address.ttl=10")
     settings = [word for each in (*options, *reconnect) for word in ("-X", each)]
     with our_broker.failing_network() as network:
-        with network.cutting(every=0.1):
+        with network.cutting(every=0.04):
             Kcat(network.bootstrap).produce(topic, "-E", *settings, lines="\n".join(lines))
-        assert network.connections > 3
+        assert network.connections > 2  # more than a client has that is left alone
     assert [each["payload"] for each in kcat.consume(topic)] == lines
