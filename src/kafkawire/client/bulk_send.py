@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kafkawire.client.backoff import wait_before
 from kafkawire.client.errors import ClientError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID, Node, TopicPartition
+from kafkawire.client.produce_versions import produce_version
 from kafkawire.client.sockets import SocketCluster, SocketConnection
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
@@ -27,7 +28,6 @@ from kafkawire.messages import (
     ProduceResponse,
 )
 from kafkawire.messages.errors import ErrorCode, error_for
-from kafkawire.records import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,11 +183,7 @@ class BulkSender:
         self._until(f"{place}, after {error}", self._options.delivery_timeout_ms, attempt)
 
     def _request(self, connection: SocketConnection, batches: list[BulkBatch]) -> tuple[ProduceRequest, int]:
-        version = connection.negotiated.version("Produce")
-        if version < 3:
-            raise ClientError(f"{connection.place}: Produce v{version}, expected 3 or later (Kafka 0.11)")
-        if self._options.codec is Codec.ZSTD and version < 7:
-            raise error_for(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{connection.place}: zstd needs Produce v7")
+        version = produce_version(connection, self._options.codec)
         topics: dict[str, ProduceRequest.TopicProduceData] = {}
         for batch in batches:
             name, number = batch.partition

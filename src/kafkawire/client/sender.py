@@ -18,10 +18,10 @@ from kafkawire.client.backoff import wait_before
 from kafkawire.client.batches import Identity
 from kafkawire.client.errors import ClientError, is_retriable
 from kafkawire.client.metadata import NO_ID
+from kafkawire.client.produce_versions import produce_version
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
-from kafkawire.records import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,11 +128,7 @@ class Sender:
     def _request(
         self, connection: Connection, sent: list[tuple[PartitionQueue, SendBatch]]
     ) -> tuple[ProduceRequest, int]:
-        version = connection.negotiated.version("Produce")
-        if version < 3:
-            raise ClientError(f"{connection.place}: Produce v{version}, expected 3 or later (Kafka 0.11)")
-        if self._options.codec is Codec.ZSTD and version < 7:
-            raise error_for(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{connection.place}: zstd needs Produce v7")
+        version = produce_version(connection, self._options.codec)
         topics: dict[str, ProduceRequest.TopicProduceData] = {}
         for queue, batch in sent:
             name, partition = queue.partition
