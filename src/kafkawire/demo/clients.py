@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
@@ -178,14 +177,12 @@ class Asynchronous:
         async with getattr(import_module(self._library), self._producer)(
             bootstrap_servers=bootstrap, client_id=client_id, acks="all", compression_type=codec, linger_ms=20
         ) as producer:
-            sent = deque(
-                [
-                    await producer.send(
-                        event.topic, event.value, event.key, timestamp_ms=event.timestamp, headers=event.headers
-                    )
-                    for event in events
-                ]
-            )
+            sent = [
+                await producer.send(
+                    event.topic, event.value, event.key, timestamp_ms=event.timestamp, headers=event.headers
+                )
+                for event in events
+            ]
             async with asyncio.timeout(PATIENCE):
                 await producer.flush()
                 told = [await future for future in sent]

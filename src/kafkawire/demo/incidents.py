@@ -12,7 +12,6 @@ import random
 import socket
 import time
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.client import Consumer, Producer, TopicPartition
@@ -38,11 +37,6 @@ class Incident(NamedTuple):
     what: str
     rule: str
     act: Callable[[Stage], Sent]
-
-
-def run_incidents(stage: Stage) -> Sent:
-    """Let everything go wrong; what was sent on the way."""
-    return [each for incident in INCIDENTS for each in incident.act(stage)]
 
 
 def _crash_loop(stage: Stage) -> Sent:
@@ -87,7 +81,7 @@ def _moving_leader(stage: Stage) -> Sent:
 
 
 def _late_orders(stage: Stage, seed: int) -> Sent:
-    events = list(islice(orders(200, time.time_ns() // 1_000_000, seed), 200))
+    events = list(orders(200, time.time_ns() // 1_000_000, seed))
     places = sender("kafkawire").send(stage.bootstrap, "checkout", "zstd", events)
     return list(zip(events, places, strict=True))
 
