@@ -7,7 +7,9 @@ import random
 import struct
 import subprocess
 import sys
+import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import cramjam
@@ -25,11 +27,12 @@ from kafkawire.records import (
     compress,
     decompress,
 )
-from kafkawire.records.compression import unpack
+from kafkawire.records.compression import library, unpack
 from kafkawire.records.framing import zstd_extent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 pytestmark = pytest.mark.twin
 
@@ -246,3 +249,17 @@ def test_gzip_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
     packed = compress("gzip", TEXT)
     assert zlib.decompress(packed, 31) == decompress("gzip", packed) == TEXT
+
+
+def test_a_library_that_another_thread_is_still_loading_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_codec.py").write_text("import time\ntime.sleep(0.3)\ndecompress = bytes\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(library, "slow_codec", Codec.LZ4)
+        while "slow_codec" not in sys.modules:
+            time.sleep(0.001)
+        assert library("slow_codec", Codec.LZ4).decompress is bytes
+        assert first.result().decompress is bytes
+    del sys.modules["slow_codec"]

@@ -68,7 +68,8 @@ class Codec(IntEnum):
 def library(name: str, codec: Codec) -> Any:
     """The module that serves an optional codec, or an error that names the extra to install."""
     try:
-        return sys.modules.get(name) or import_module(name)
+        # not sys.modules: what another thread is still loading is there, without its functions
+        return import_module(name)
     except ImportError as error:
         raise MissingCodecError(
             f"{codec.name.lower()} batches need the library {name} ({error}): pip install 'kafkawire[codecs]'"
