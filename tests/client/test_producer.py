@@ -72,13 +72,14 @@ def test_a_key_goes_where_java_puts_it(broker: RunningBroker, topic: str) -> Non
 
 def test_records_without_keys_stick_to_a_partition_while_its_batch_has_room(broker: RunningBroker, topic: str) -> None:
     async def work(producer: Producer) -> None:
-        futures = [await producer.send(topic, bytes(100)) for _ in range(1000)]
+        futures = [await producer.send(topic, bytes(100)) for _ in range(2000)]
         places = [(await future).partition for future in futures]
         moves = sum(one != other for one, other in pairwise(places))
+        # Some 125 moves at random: that one of the four is never met has a chance below 1e-20.
         assert set(places) == {0, 1, 2, 3}
-        assert moves < 20
+        assert 100 < moves < 200
 
-    produce(broker, work, max_batch_size=10_000, linger_ms=50)
+    produce(broker, work, max_batch_size=2_000, linger_ms=50)
 
 
 def test_a_partitioner_of_ones_own_decides(broker: RunningBroker, topic: str) -> None:
