@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from kafkawire import implementation
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WITH_PEERS = {"clients", "test_peers.py", "test_proxy.py", "test_recordings.py", "test_tshark.py"}
+
+# The same examples in every run, without limits of time; `--hypothesis-profile=default` looks for new ones.
+settings.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from tests.client.topics import Topics
+from tests.client.unhurried import unhurried
 
 from kafkawire.broker.broker import Broker
 from kafkawire.client.options import parse_address
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
+__all__ = ["unhurried"]
 _Result = TypeVar("_Result")
 
 

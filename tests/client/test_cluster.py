@@ -21,6 +21,8 @@ from kafkawire.messages import (
 )
 from kafkawire.messages.errors import UnknownTopicOrPartitionError
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 def cluster_of(servers: str, **options: Any) -> Cluster:
     quick = {"retry_backoff_ms": 5, "reconnect_backoff_ms": 5, "reconnect_backoff_max_ms": 20, **options}

@@ -27,6 +27,8 @@ from kafkawire.messages import (
 )
 from kafkawire.wire import NegotiationError, answer_unsupported, decode_request_header, encode_request, encode_response
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 def heartbeat(request: Any, version: int) -> HeartbeatResponse:
     return HeartbeatResponse(error_code=int(request.group_id))

@@ -17,6 +17,8 @@ from kafkawire.messages.errors import MessageTooLargeError
 if TYPE_CHECKING:
     from kafkawire.client import RecordFuture
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 NOT_ENOUGH_REPLICAS, NOT_LEADER, TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 10, 45, 59
 QUICK = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5}
 

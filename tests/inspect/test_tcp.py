@@ -129,7 +129,7 @@ def test_copies_are_told_from_retransmissions() -> None:
     assert (stream.duplicates, stream.retransmitted) == (1, 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_order_of_any_overlapping_cover_gives_the_stream(data: st.DataObject) -> None:
     base = data.draw(st.integers(0, (1 << 32) - 1))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.log.batches import NOW, Clock, records
 
@@ -179,6 +179,4 @@ class LogModel(RuleBasedStateMachine):
 
 
 TestLogModel = LogModel.TestCase
-TestLogModel.settings = settings(
-    max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+TestLogModel.settings = settings(max_examples=120, stateful_step_count=40)

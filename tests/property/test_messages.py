@@ -33,7 +33,7 @@ def check_round_trip(cls: type[Message], version: int, seed: int) -> None:
 def test_a_random_value_survives_in_every_version(name: str) -> None:
     cls = message_class(name)
 
-    @settings(deadline=None, database=None, max_examples=10)
+    @settings(max_examples=10)
     @given(st.sampled_from(list(cls.__schema__.versions)), st.integers(0, 1 << 32))
     def check(version: int, seed: int) -> None:
         check_round_trip(cls, version, seed)

@@ -36,7 +36,7 @@ def written(
     return builder.build(), rows
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(FORMATS), st.integers(1, 2**40), BATCH, st.none() | st.integers(0, 2**42))
 def test_what_is_written_is_read_by_both_readers(
     form: tuple[int, Codec],
@@ -49,7 +49,7 @@ def test_what_is_written_is_read_by_both_readers(
     assert rows_of_columns(data) == rows
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(FORMATS), BATCH), max_size=4), st.integers(1, 5))
 def test_rows_written_from_columns_are_the_same_rows(
     batches: list[tuple[tuple[int, Codec], Records]],
@@ -65,7 +65,7 @@ def test_rows_written_from_columns_are_the_same_rows(
     assert rows_of_columns(again) == [(row[0], row[1], 0, *row[3:]) for row in expected]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sampled_from([form for form in FORMATS if form[1] is not Codec.ZSTD]), BATCH, st.sampled_from([0, 1, 2]))
 def test_conversion_keeps_offsets_keys_and_values(
     form: tuple[int, Codec],

@@ -19,7 +19,7 @@ from kafkawire.wire import encode_request, encode_response
 
 @pytest.mark.parametrize("name", message_names())
 def test_the_tree_tiles_and_agrees_with_the_engine(name: str) -> None:
-    @settings(deadline=None, database=None, max_examples=8)
+    @settings(max_examples=8)
     @given(st.sampled_from(list(message_class(name).__schema__.versions)), st.integers(0, 1 << 32))
     def check(version: int, seed: int) -> None:
         compare(name, version, seed)

@@ -46,7 +46,7 @@ def test_cut_and_corrupted_batches_tile(magic: int, codec: str) -> None:
         assert_tiles(explain_records(corrupt).space)
 
 
-@settings(deadline=None, database=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(FORMATS), st.integers(0, 1 << 32))
 def test_the_tree_shows_the_records_that_the_reader_reads(form: tuple[int, str], seed: int) -> None:
     data = batch(*form, Random(seed))
@@ -62,7 +62,7 @@ def test_the_tree_shows_the_records_that_the_reader_reads(form: tuple[int, str],
     assert not list(space.faults())
 
 
-@settings(deadline=None, database=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_explained(data: bytes) -> None:
     assert_tiles(explain_request(data).space)

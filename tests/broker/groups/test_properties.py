@@ -162,7 +162,7 @@ SESSION_ENDS_WHILE_SYNCING: list[tuple[object, ...]] = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(SESSION_ENDS_WHILE_SYNCING, 0)
 @given(MANY_STEPS, st.sampled_from([0, 1_000]))
 def test_whatever_members_do_everyone_is_answered_in_time(steps: list[tuple[object, ...]], delay: int) -> None:
@@ -180,7 +180,7 @@ def test_whatever_members_do_everyone_is_answered_in_time(steps: list[tuple[obje
     assert all(waited(request) <= LIMIT + delay for request in scene.requests)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MANY_STEPS)
 def test_a_generation_has_one_protocol_and_one_who_is_told_to_lead(steps: list[tuple[object, ...]]) -> None:
     scene = Play(GroupSettings())
@@ -200,7 +200,7 @@ def test_a_generation_has_one_protocol_and_one_who_is_told_to_lead(steps: list[t
     assert all(len(names) == 1 for names in protocols.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MANY_STEPS)
 def test_what_was_written_down_is_what_a_restart_finds(steps: list[tuple[object, ...]]) -> None:
     scene = Play(GroupSettings())
