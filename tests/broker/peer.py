@@ -25,7 +25,7 @@ class Listening(Protocol):
 class Peer:
     """A plain socket that speaks when told to."""
 
-    def __init__(self, broker: Listening, timeout: float = 10.0) -> None:
+    def __init__(self, broker: Listening, timeout: float = 60.0) -> None:
         host, _, port = broker.bootstrap_servers.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self._next = 0

@@ -48,7 +48,7 @@ def with_admin(broker: RunningBroker, work: Callable[[Admin], Coroutine[Any, Any
 
 async def until_there_are(admin: Admin, topic: str, partitions: list[int]) -> None:
     """Brokers learn of changes a moment after the controller made them; without partitions the topic is gone."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while [sorted(each.partitions) for each in await admin.describe_topics() if each.name == topic] != (
             [partitions] if partitions else []
         ):
@@ -104,7 +104,7 @@ def test_configs_are_read_set_and_taken_back(broker: RunningBroker, topic: str) 
             return entry.value, entry.is_default
 
         async def until_it_is(expected: tuple[str | None, bool]) -> None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while await retention() != expected:
                     await asyncio.sleep(0.01)
 

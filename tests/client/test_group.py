@@ -31,7 +31,7 @@ def member(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
         "group_id": "group-" + (topics[0] if topics else "x"),
         "auto_offset_reset": "earliest",
         "heartbeat_interval_ms": 30,
-        "session_timeout_ms": 10_000,
+        "session_timeout_ms": 30_000,
         "fetch_max_wait_ms": 50,
         "retry_backoff_ms": 10,
         **options,
@@ -39,7 +39,7 @@ def member(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
     return Consumer(*topics, bootstrap_servers=broker.bootstrap, **settings)
 
 
-async def until(holds: Callable[[], bool], seconds: float = 15) -> None:
+async def until(holds: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not holds():
             await asyncio.sleep(0.01)
@@ -47,7 +47,7 @@ async def until(holds: Callable[[], bool], seconds: float = 15) -> None:
 
 async def drain(consumer: Consumer, count: int) -> list[int]:
     numbers: list[int] = []
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while len(numbers) < count:
             for records in (await consumer.getmany(timeout_ms=200)).values():
                 numbers += [int(record.value) for record in records]
@@ -112,7 +112,7 @@ def test_a_new_member_goes_on_where_the_group_committed(broker: RunningBroker, t
 
     async def main() -> None:
         async with member(broker, topic, enable_auto_commit=False) as one:
-            assert (await asyncio.wait_for(one.getone(), 10)).offset == 0
+            assert (await asyncio.wait_for(one.getone(), 60)).offset == 0
             place = TopicPartition(topic, 0)
             await one.commit({place: 12})
             assert await one.committed(place) == 12
@@ -131,9 +131,9 @@ def test_stopping_commits_what_was_handed_out(broker: RunningBroker, topic: str)
     async def main() -> None:
         async with member(broker, topic) as one:
             for _ in range(5):
-                await asyncio.wait_for(one.getone(), 10)
+                await asyncio.wait_for(one.getone(), 60)
         async with member(broker, topic) as other:
-            assert (await asyncio.wait_for(other.getone(), 10)).offset == 5
+            assert (await asyncio.wait_for(other.getone(), 60)).offset == 5
 
     asyncio.run(main())
 
@@ -143,8 +143,8 @@ def test_offsets_are_committed_in_the_background(broker: RunningBroker, topic: s
 
     async def main() -> None:
         async with member(broker, topic, auto_commit_interval_ms=30) as one:
-            await asyncio.wait_for(one.getone(), 10)
-            async with asyncio.timeout(10):
+            await asyncio.wait_for(one.getone(), 60)
+            async with asyncio.timeout(60):
                 while await one.committed(TopicPartition(topic, 0)) != 1:
                     await asyncio.sleep(0.02)
 
@@ -158,7 +158,7 @@ def test_partitions_assigned_by_hand_can_be_committed_too(broker: RunningBroker,
         place = TopicPartition(topic, 0)
         async with member(broker, group_id="by-hand") as one:
             one.assign([place])
-            await asyncio.wait_for(one.getone(), 10)
+            await asyncio.wait_for(one.getone(), 60)
             await one.commit()
             assert await one.committed(place) == 1
 
@@ -169,7 +169,7 @@ def test_nothing_committed_and_no_reset_is_an_error(broker: RunningBroker, topic
     async def main() -> None:
         async with member(broker, topic, auto_offset_reset="none") as one:
             with pytest.raises(NoOffsetError, match="nothing is committed, and auto_offset_reset is none"):
-                await asyncio.wait_for(one.getone(), 10)
+                await asyncio.wait_for(one.getone(), 60)
 
     asyncio.run(main())
 
@@ -244,6 +244,6 @@ def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: R
         ):
             await until(lambda: len(one.assignment()) == 4)
             with pytest.raises(KafkaError, match="INCONSISTENT_GROUP_PROTOCOL"):
-                await asyncio.wait_for(other.getone(), 10)
+                await asyncio.wait_for(other.getone(), 60)
 
     asyncio.run(main())

@@ -70,7 +70,7 @@ async def read(log: Log, count: int, **options: Any) -> list[int]:
         async with Consumer(bootstrap_servers=broker.bootstrap, **settings) as consumer:
             consumer.assign([("t", 0)])
             consumer.seek(TopicPartition("t", 0), 0)
-            return [int((await asyncio.wait_for(consumer.getone(), 5)).value) for _ in range(count)]
+            return [int((await asyncio.wait_for(consumer.getone(), 60)).value) for _ in range(count)]
 
 
 @pytest.mark.parametrize(

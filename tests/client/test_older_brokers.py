@@ -64,7 +64,7 @@ def test_everything_works_with_what_the_release_has(broker: RunningBroker, relea
                 assert [place.offset for place in places] == list(range(5))
             reading: dict[str, Any] = {"group_id": name, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 50}
             async with Consumer(name, **settings, **reading) as consumer:
-                assert [(await asyncio.wait_for(consumer.getone(), 10)).offset for _ in range(5)] == list(range(5))
+                assert [(await asyncio.wait_for(consumer.getone(), 60)).offset for _ in range(5)] == list(range(5))
                 await consumer.commit()
                 (group,) = await admin.describe_groups([name])
                 assert group.state == "Stable"

@@ -34,7 +34,7 @@ class LibrdkafkaMember:
                 "partition.assignment.strategy": strategy,
                 "auto.offset.reset": "earliest",
                 "heartbeat.interval.ms": 100,
-                "session.timeout.ms": 10_000,
+                "session.timeout.ms": 30_000,
             }
         )
         self._assigned: set[TopicPartition] = set()
@@ -64,7 +64,7 @@ class LibrdkafkaMember:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.02)
 
