@@ -45,7 +45,7 @@ def record_from(path: Path, client: Client, address: str) -> list[bytes]:
         proxy = Proxy(("127.0.0.1", 0), (host, int(port)), "127.0.0.1", None, recording, quiet)
         await proxy.start()
         try:
-            return await asyncio.wait_for(client(f"127.0.0.1:{proxy.port}"), 40)
+            return await asyncio.wait_for(client(f"127.0.0.1:{proxy.port}"), 100)
         finally:
             await proxy.stop()
 
@@ -74,12 +74,12 @@ async def with_confluent(bootstrap: str) -> list[bytes]:
         producer = confluent.Producer({"bootstrap.servers": bootstrap, "client.id": "them"})
         for value in VALUES:
             producer.produce("orders", value)
-        assert producer.flush(20) == 0
+        assert producer.flush(60) == 0
         consumer = confluent.Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "client.id": "them"})
         consumer.assign([confluent.TopicPartition("orders", 0, 0)])
         found: list[bytes] = []
         while len(found) < len(VALUES):
-            message: Any = consumer.poll(5)
+            message: Any = consumer.poll(60)
             assert message is not None
             found.append(message.value())
         consumer.close()
@@ -94,10 +94,10 @@ async def with_kafka_python(bootstrap: str) -> list[bytes]:
     def work() -> list[bytes]:
         producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, client_id="them", enable_idempotence=False)
         for value in VALUES:
-            producer.send("orders", value).get(20)
+            producer.send("orders", value).get(60)
         producer.close()
         consumer = kafka.KafkaConsumer(
-            "orders", bootstrap_servers=bootstrap, auto_offset_reset="earliest", consumer_timeout_ms=5000
+            "orders", bootstrap_servers=bootstrap, auto_offset_reset="earliest", consumer_timeout_ms=60_000
         )
         found = [next(consumer).value for _ in VALUES]
         consumer.close()

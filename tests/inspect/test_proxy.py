@@ -38,6 +38,7 @@ from kafkawire.messages import (
 from kafkawire.wire import decode_response, encode_request, encode_response
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
 NOW = 1_700_000_000_000_000_000
@@ -177,6 +178,17 @@ def test_ip_headers_of_a_recording_have_a_good_checksum() -> None:
     assert (total & 0xFFFF) + (total >> 16) == 0xFFFF
 
 
+def warnings_of(work: Coroutine[None, None, None]) -> list[str]:
+    """What is said of connections that nobody closed; those that earlier tests left are not counted."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        gc.collect()
+        seen.clear()
+        asyncio.run(work)
+        gc.collect()
+    return [str(warning.message) for warning in seen]
+
+
 @pytest.mark.parametrize("turns", range(6))
 def test_a_connection_taken_while_the_proxy_stops_is_closed(turns: int) -> None:
     async def stop_soon() -> None:
@@ -189,37 +201,33 @@ def test_a_connection_taken_while_the_proxy_stops_is_closed(turns: int) -> None:
                 await asyncio.sleep(0)
             await proxy.stop()
 
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        asyncio.run(stop_soon())
-        gc.collect()
-    assert [str(warning.message) for warning in seen] == []
+    assert warnings_of(stop_soon()) == []
 
 
 @pytest.mark.parametrize("turns", range(8))
 def test_a_connection_that_ends_while_the_proxy_stops_is_closed(turns: int) -> None:
     async def stop_soon() -> None:
+        heard, heard_out = asyncio.Event(), asyncio.Event()
+
+        async def hear_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.set()
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            heard_out.set()
+
         quiet = Printer(quiet=True, as_json=False)
-        broker = await asyncio.start_server(_hear_out, "127.0.0.1", 0)
-        upstream = broker.sockets[0].getsockname()
-        proxy = Proxy(("127.0.0.1", 0), upstream, "127.0.0.1", None, None, quiet)
+        broker = await asyncio.start_server(hear_out, "127.0.0.1", 0)
+        proxy = Proxy(("127.0.0.1", 0), broker.sockets[0].getsockname(), "127.0.0.1", None, None, quiet)
         await proxy.start()
         await asyncio.sleep(0.01)
         with socket.create_connection(("127.0.0.1", proxy.port)):
-            await asyncio.sleep(0.02)
+            await heard.wait()
+            await asyncio.sleep(0.01)
         for _ in range(turns):
             await asyncio.sleep(0)
         await proxy.stop()
-        await asyncio.sleep(0.02)
+        await heard_out.wait()
         broker.close()
 
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        asyncio.run(stop_soon())
-        gc.collect()
-    assert [str(warning.message) for warning in seen] == []
-
-
-async def _hear_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-    writer.close()
+    assert warnings_of(stop_soon()) == []

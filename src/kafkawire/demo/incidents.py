@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.client import Consumer, Producer, TopicPartition
 from kafkawire.client.errors import ClientError
-from kafkawire.demo.clients import sender
+from kafkawire.demo.clients import PATIENCE, sender
 from kafkawire.demo.events import ORDERS, PAYMENTS, orders
 from kafkawire.messages.errors import KafkaError
 
@@ -44,7 +44,9 @@ def _crash_loop(stage: Stage) -> Sent:
         async with Consumer(
             ORDERS, bootstrap_servers=stage.bootstrap, client_id="shipping-7f9c", group_id="shipping"
         ) as consumer:
-            await consumer.getmany(timeout_ms=300)
+            async with asyncio.timeout(PATIENCE):
+                while not consumer.assignment():
+                    await consumer.getmany(timeout_ms=50)
 
     for _ in range(_STARTS):
         asyncio.run(live_shortly())
@@ -53,7 +55,9 @@ def _crash_loop(stage: Stage) -> Sent:
 
 def _misspelt_topic(stage: Stage) -> Sent:
     async def ask() -> None:
-        async with Producer(bootstrap_servers=stage.bootstrap, client_id="coupons", max_block_ms=1_000) as producer:
+        async with Producer(
+            bootstrap_servers=stage.bootstrap, client_id="coupons", max_block_ms=1_000, retry_backoff_max_ms=100
+        ) as producer:
             with suppress(KafkaError, ClientError):
                 await producer.send_and_wait("shop.oders", b"10 % off")
 
@@ -105,7 +109,7 @@ def _poison(stage: Stage) -> Sent:
             consumer.assign([place])
             for _ in range(_TRIES):
                 consumer.seek(place, _POISON)
-                await consumer.getmany(timeout_ms=1_000, max_records=1)
+                await consumer.getmany(timeout_ms=10_000, max_records=1)
 
     asyncio.run(fail())
     return []
