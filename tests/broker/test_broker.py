@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def connects(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), 5):
+        with socket.create_connection((host, int(port)), 60):
             return True
     except OSError:
         return False

@@ -164,7 +164,6 @@ def test_acks_zero_is_followed_by_the_next_answer(kafka_broker: RunningBroker, k
 def test_silent_connections_are_closed(kafka_broker_factory: Callable[..., RunningBroker]) -> None:
     broker = kafka_broker_factory(config={"connections.max.idle.ms": "100"})
     with Peer(broker) as peer:
-        assert peer.call(GREETING, 3).error_code == 0
         assert peer.is_closed()
 
 

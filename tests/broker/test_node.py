@@ -184,7 +184,7 @@ def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) ->
         kinds = clock.timers
         for start in (1, 2):
             pass_time_after_an_append()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while log.log_start_offset < start or clock.timers < kinds:
                     await asyncio.sleep(0.001)
         await maintenance.stop()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
 
 BIG = os.urandom(admission.SLOW_TO_PACK)
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Gate:

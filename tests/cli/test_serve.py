@@ -42,15 +42,15 @@ def test_it_says_where_it_listens_serves_metrics_and_stops_when_told(started: Pr
     assert listens is not None
     address = re.search(r"http://\S+", started.stdout.readline())
     assert address is not None
-    with urlopen(address[0], timeout=10) as page:
+    with urlopen(address[0], timeout=60) as page:
         assert "kafkawire_connections 0" in page.read().decode()
     with pytest.raises(HTTPError, match="404"):
-        urlopen(address[0] + "/other", timeout=10)
-    with socket.create_connection(("127.0.0.1", int(listens[1])), 10) as stranger:
+        urlopen(address[0] + "/other", timeout=60)
+    with socket.create_connection(("127.0.0.1", int(listens[1])), 60) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert not stranger.recv(1)
     started.send_signal(signal.SIGTERM)
-    _, errors = started.communicate(timeout=20)
+    _, errors = started.communicate(timeout=60)
     assert started.returncode == 0
     lines = [json.loads(line) for line in errors.splitlines()]
     assert lines[0]["message"] == "num.partition is no setting of this broker; did you mean num.partitions?"

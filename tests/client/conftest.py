@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from tests.client.topics import Topics
 from tests.client.unhurried import unhurried
+from tests.ports import lasting_port
 
 from kafkawire.broker.broker import Broker
 from kafkawire.client.options import parse_address
@@ -53,7 +54,7 @@ class Restartable:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._running = RunningBroker(data_dir=directory)
+        self._running = RunningBroker(data_dir=directory, port=lasting_port())
         self.bootstrap = self._running.bootstrap
 
     def restart(self) -> None:

@@ -7,7 +7,6 @@ costs a shot and a recovery, and not the start of an interpreter.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import pytest
+from tests.ports import lasting_port
 
 from kafkawire.messages import (
     CreateTopicsRequest,
@@ -61,7 +61,7 @@ class Victim:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._port = self._pid = 0
+        self._port, self._pid = lasting_port(), 0
         self._connection: socket.socket | None = None
         self._forking = subprocess.Popen(
             [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -85,10 +85,8 @@ class Victim:
         self._forking.stdin.write("\t".join(command) + "\n")
         self._forking.stdin.flush()
         self._pid = int(self._forking.stdout.readline())
-        found = re.search(r":(\d+) ", self._forking.stdout.readline())
-        assert found is not None
-        self._port = int(found[1])
-        self._connection = socket.create_connection(("127.0.0.1", self._port), 10)
+        assert f":{self._port} " in self._forking.stdout.readline()
+        self._connection = socket.create_connection(("127.0.0.1", self._port), 60)
 
     def shoot(self) -> None:
         os.kill(self._pid, signal.SIGKILL)
@@ -148,7 +146,7 @@ class Application:
         builder.append(b"key", b"%d" % number, timestamp=int(time.time() * 1000))
         data = ProduceRequest.PartitionProduceData(index=0, records=builder.build())
         topic = ProduceRequest.TopicProduceData(name="numbers", partition_data=[data])
-        return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic])
+        return ProduceRequest(acks=-1, timeout_ms=60_000, topic_data=[topic])
 
     def commit(self) -> None:
         partition = OffsetCommitRequest.OffsetCommitRequestPartition(committed_offset=self.acknowledged)
@@ -176,7 +174,7 @@ class Application:
             found += batch
 
 
-@pytest.mark.timeout(max(120, 4 * ROUNDS))
+@pytest.mark.timeout(max(300, 6 * ROUNDS))
 def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     with Victim(tmp_path / "data") as victim:
         victim.start()

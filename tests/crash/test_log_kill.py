@@ -91,7 +91,7 @@ def check(log: Partition) -> int:
     return -1 if expected is None else expected - 1
 
 
-@pytest.mark.timeout(110)
+@pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: Path) -> None:
     moments = random.Random(20261115)
     acknowledged, grown = -1, 0

@@ -50,7 +50,7 @@ def run(spark: SparkSession, broker: FilledBroker, checkpoint: Path, rows: list[
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(100)
     return query
 
 
@@ -89,8 +89,8 @@ def test_progress_tells_offsets_in_the_connectors_shape_and_how_far_behind(
     spark.streams.addListener(listener)
     try:
         query = run(spark, broker, tmp_path, [], maxOffsetsPerTrigger="15")
-        assert lags.get(timeout=10) == {"t": {0: 10, 1: 5}}
-        assert lags.get(timeout=10) == {"t": {0: 0, 1: 0}}
+        assert lags.get(timeout=60) == {"t": {0: 10, 1: 5}}
+        assert lags.get(timeout=60) == {"t": {0: 0, 1: 0}}
     finally:
         spark.streams.removeListener(listener)
     [source] = query.recentProgress[0].sources

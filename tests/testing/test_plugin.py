@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.broker.asking import batch
 from tests.broker.peer import Peer
+from tests.ports import lasting_port
 
 from kafkawire.broker.listeners import CannotListenError
 from kafkawire.messages import MetadataRequest, ProduceRequest
@@ -63,7 +64,7 @@ def test_connections_can_be_closed(kafka_broker: RunningBroker) -> None:
 
 
 def test_a_restart_keeps_port_and_data(tmp_path: Path) -> None:
-    with RunningBroker(tmp_path) as broker:
+    with RunningBroker(tmp_path, port=lasting_port()) as broker:
         broker.create_topic("orders")
         before = broker.bootstrap_servers
         broker.restart()

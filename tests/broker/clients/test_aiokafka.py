@@ -23,7 +23,7 @@ async def consume(broker: RunningBroker, topic: str, count: int) -> list[Sent]:
     await consumer.seek_to_beginning(partition)
     found: list[Sent] = []
     while len(found) < count:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             record: Any = await consumer.getone()
         found.append(Sent(record.key, record.value, list(record.headers), record.timestamp))
     await consumer.stop()

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.ports import lasting_port
 
 aiokafka = pytest.importorskip("aiokafka")
 from aiokafka.admin import AIOKafkaAdminClient  # noqa: E402 - optional
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
 
 GROUP = "readers"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 async def consumer(broker: RunningBroker, **settings: Any) -> Any:
@@ -28,7 +29,7 @@ async def consumer(broker: RunningBroker, **settings: Any) -> Any:
         group_id=GROUP,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        session_timeout_ms=6_000,
+        session_timeout_ms=30_000,
         heartbeat_interval_ms=100,
         retry_backoff_ms=50,
         metadata_max_age_ms=1_000,
@@ -80,7 +81,7 @@ def test_two_members_share_and_the_one_that_stays_takes_over(kafka_broker: Runni
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
     broker.create_topic("orders", 1)
     place = TopicPartition("orders", 0)
 
@@ -105,7 +106,7 @@ def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
 def test_a_member_carries_on_through_a_restart_of_the_broker(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
     broker.create_topic("orders", 1)
 
     async def play() -> None:

@@ -6,6 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.ports import lasting_port
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition  # noqa: E402 - optional
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
 
 GROUP = "readers"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def consumer_settings(broker: RunningBroker, **settings: Any) -> dict[str, Any]:
         "group.id": GROUP,
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
-        "session.timeout.ms": 6_000,
+        "session.timeout.ms": 30_000,
         "heartbeat.interval.ms": 100,
         **{name.replace("_", "."): value for name, value in settings.items()},
     }
@@ -52,7 +53,7 @@ def produce(broker: RunningBroker, topic: str, values: range, partitions: int = 
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in values:
         producer.produce(topic, b"%d" % number, partition=number % partitions)
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
 
 
 def consume(consumer: Consumer, count: int) -> list[int]:
@@ -105,7 +106,7 @@ def test_two_members_share_and_the_one_that_stays_takes_over(
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
     broker.create_topic("orders", 1)
     produce(broker, "orders", range(10))
     first = Consumer(consumer_settings(broker))
@@ -117,7 +118,7 @@ def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     second = Consumer(consumer_settings(broker))
     second.subscribe(["orders"])
     assert consume(second, 4) == [6, 7, 8, 9]
-    (committed,) = second.committed([TopicPartition("orders", 0)], 10)
+    (committed,) = second.committed([TopicPartition("orders", 0)], 60)
     assert (committed.offset, committed.metadata) == (6, "half-way")
     second.close()
 
@@ -125,7 +126,7 @@ def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
 def test_a_member_carries_on_through_a_restart_of_the_broker(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
     broker.create_topic("orders", 1)
     produce(broker, "orders", range(5))
     member = Consumer({**consumer_settings(broker), "reconnect.backoff.max.ms": 200})

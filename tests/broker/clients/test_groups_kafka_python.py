@@ -7,6 +7,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.ports import lasting_port
 
 kafka = pytest.importorskip("kafka")
 from kafka.structs import OffsetAndMetadata, TopicPartition  # noqa: E402 - optional
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
 
 GROUP = "readers"
-PATIENCE = 20.0
+PATIENCE = 60.0
 POLL = 500
 """Milliseconds; a poll that ends while kafka-python takes its assignment in makes it forget that it has one."""
 
@@ -30,7 +31,7 @@ def consumer(broker: RunningBroker, **settings: Any) -> Any:
         group_id=GROUP,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        session_timeout_ms=6_000,
+        session_timeout_ms=30_000,
         heartbeat_interval_ms=100,
         retry_backoff_ms=50,
         **settings,
@@ -101,7 +102,7 @@ def test_two_members_share_and_the_one_that_stays_takes_over(kafka_broker: Runni
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path)
+    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
     broker.create_topic("orders", 1)
     place = TopicPartition("orders", 0)
     produce(broker, range(10))

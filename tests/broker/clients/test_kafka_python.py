@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def consume(broker: RunningBroker, topic: str, count: int) -> list[Sent]:
-    consumer = kafka.KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, consumer_timeout_ms=10_000)
+    consumer = kafka.KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, consumer_timeout_ms=60_000)
     partition = kafka.TopicPartition(topic, 0)
     consumer.assign([partition])
     consumer.seek_to_beginning(partition)
@@ -35,7 +35,7 @@ def test_what_is_produced_is_consumed(kafka_broker: RunningBroker, kafka_topic: 
     sent = workload()
     pending = [producer.send(kafka_topic, each.value, each.key, each.headers, 0, each.timestamp) for each in sent]
     for future in pending:
-        future.get(10)
+        future.get(60)
     producer.close()
     assert consume(kafka_broker, kafka_topic, len(sent)) == sent
 
@@ -59,9 +59,9 @@ def test_clients_of_another_age_are_served_in_their_formats(
     producer = kafka.KafkaProducer(**old, compression_type=None if codec == "none" else codec)
     sent = [b"%d" % number for number in range(100)]
     for future in [producer.send(kafka_topic, value, b"key", partition=0) for value in sent]:
-        future.get(10)
+        future.get(60)
     producer.close()
-    consumer = kafka.KafkaConsumer(**old, consumer_timeout_ms=10_000)
+    consumer = kafka.KafkaConsumer(**old, consumer_timeout_ms=60_000)
     partition = kafka.TopicPartition(kafka_topic, 0)
     consumer.assign([partition])
     consumer.seek_to_beginning(partition)
