@@ -22,6 +22,8 @@ from kafkawire.records import (
 
 pytestmark = pytest.mark.twin
 
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_size_is_that_of_the_batch_and_record_size_bounds_it(magic: int) -> None:
@@ -113,6 +115,15 @@ def test_batches_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
         BatchBuilder(**options)
 
 
+@pytest.mark.parametrize(
+    "options", [{"producer_id": 2**63}, {"producer_epoch": 2**15}, {"base_sequence": 2**31}, {"leader_epoch": -(2**40)}]
+)
+def test_header_fields_that_do_not_fit_are_named(options: dict[str, Any]) -> None:
+    ((_, value),) = options.items()
+    with pytest.raises(InvalidRecordError, match=rf"{value}\b.* does not fit its field"):
+        BatchBuilder(**options).build()
+
+
 def test_old_formats_have_no_headers() -> None:
     with pytest.raises(InvalidRecordError, match="magic 1 has no headers"):
         BatchBuilder(magic=1).append(None, b"", headers=[("a", b"")])
@@ -125,6 +136,8 @@ def test_last_offset_may_not_lie_before_the_records() -> None:
     with pytest.raises(InvalidRecordError, match="before that of the last record"):
         builder.build(last_offset=0)
     assert parse_header(builder.build(last_offset=9)).last_offset == 9
+    with pytest.raises(InvalidRecordError, match="expected at most 2147483647"):
+        builder.build(last_offset=2**31)
 
 
 @pytest.mark.parametrize("timestamp", [2**63 - 1, -(2**63), -2, 0])
@@ -164,10 +177,7 @@ def test_slices_tables_and_other_types_are_taken() -> None:
             "key": pa.array(["a", None, "c", "d"], pa.large_string()),
             "value": pa.array([b"1", b"2", None, b"4"], pa.large_binary()),
             "timestamp": pa.array([1_000, 2_000, None, 4_000], pa.timestamp("us")),
-            "headers": pa.array(
-                [[("h", b"1")], None, [], [("i", None), ("j", b"")]],
-                pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
-            ),
+            "headers": pa.array([[("h", b"1")], None, [], [("i", None), ("j", b"")]], HEADERS),
             "other": pa.array([1, 2, 3, 4]),
         }
     )
@@ -200,14 +210,44 @@ def test_headers_of_a_sliced_column_stay_with_their_rows() -> None:
         pa.record_batch({"offset": pa.array([4, 4])}),
         pa.record_batch({"offset": pa.array([4, None])}),
         pa.record_batch({"offset": pa.array([2**63 - 1])}),
-        pa.record_batch(
-            {"headers": pa.array([[(None, b"")]], pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])))}
-        ),
+        pa.record_batch({"headers": pa.array([[(None, b"")]], HEADERS)}),
+        pa.record_batch({"headers": pa.array([[None]], HEADERS)}),
+        pa.record_batch({"headers": pa.array([[("a", b""), None, ("b", b"")]], HEADERS)}),
+        pa.record_batch({"headers": pa.array([[("a", b"")], [("b", b""), None]], HEADERS).slice(1)}),
     ],
 )
-def test_rows_that_cannot_be_records_are_named(rows: pa.RecordBatch) -> None:
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_rows_that_cannot_be_records_are_named(rows: pa.RecordBatch, magic: int) -> None:
     with pytest.raises(InvalidRecordError, match=r"row [01]: expected an offset of \d+ or more"):
-        from_arrow(rows)
+        from_arrow(rows, magic=magic)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"magic": 3},
+        {"magic": -1},
+        {"magic": 1, "producer_id": 5},
+        {"magic": 1, "is_transactional": True},
+        {"magic": 0, "compression": "zstd"},
+        {"base_offset": -1},
+        {"producer_id": 2**63},
+        {"base_sequence": 2**31},
+        {"leader_epoch": 2**31},
+    ],
+)
+def test_formats_that_rows_cannot_have_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRecordError):
+        from_arrow(pa.record_batch({"value": [b"x"]}), **options)
+
+
+@pytest.mark.parametrize(("magic", "codec"), FORMATS)
+def test_rows_far_apart_are_divided(magic: int, codec: Codec) -> None:
+    offsets = [3, 2**31 + 2, 2**31 + 3, 2**40]
+    rows = pa.record_batch({"offset": offsets, "value": [b"x"] * 4})
+    data = from_arrow(rows, magic=magic, compression=codec)
+    assert [row[0] for row in rows_of_columns(data)] == offsets
+    assert len(list(read_batches(data))) == (4 if magic < 2 and codec is Codec.NONE else 3)
 
 
 def test_no_rows_make_no_bytes() -> None:

@@ -8,6 +8,7 @@ from tests.records.samples import FORMATS, rows_of_columns, rows_of_records, sam
 
 from kafkawire.records import (
     BATCH_SCHEMA,
+    HEADER_SIZE,
     RECORD_SCHEMA,
     BatchBuilder,
     Codec,
@@ -121,6 +122,16 @@ def test_only_offsets_in_the_range_are_kept(magic: int, codec: Codec) -> None:
         assert rows_of_columns(data, start=start, end=end) == [row for row in everything if low <= row[0] < high]
 
 
+def test_ranges_reach_the_ends_of_an_int64() -> None:
+    data = bytearray(sample(2, Codec.NONE, 0))
+    data[0:8] = (-7).to_bytes(8, "big", signed=True)
+    assert [row[0] for row in rows_of_columns(data)] == [-7, -6, 0, 1]
+    assert [row[0] for row in rows_of_columns(data, start=0)] == [0, 1]
+    data[0:8] = (2**63 - 9).to_bytes(8, "big")
+    assert [row[0] for row in rows_of_columns(data)] == [2**63 - 9, 2**63 - 8, 2**63 - 2, 2**63 - 1]
+    assert [row[0] for row in rows_of_columns(data, end=2**63 - 1)] == [2**63 - 9, 2**63 - 8, 2**63 - 2]
+
+
 def test_batches_outside_the_range_are_not_even_unpacked() -> None:
     broken = bytearray(sample(2, Codec.GZIP, 0))
     broken[70] ^= 0xFF
@@ -162,15 +173,29 @@ def test_plain_batches_of_an_aborted_producer_are_kept() -> None:
     assert len(rows_of_columns(builder.build(), aborted=[(1, 0)])) == 1
 
 
-def test_header_key_that_is_not_utf8_has_its_bytes_replaced() -> None:
+def test_header_keys_that_are_not_utf8_have_their_bytes_replaced() -> None:
+    parts = (
+        b"a",
+        b"\xc3\xa9",
+        b"\xf0\x9f\x98\x80",
+        b"\xff",
+        b"\xc0\x80",
+        b"\xe0\x9f\x80",
+        b"\xed\xa0\x80",
+        b"\xf0\x8f",
+    )
+    cut = (b"\xe2\x82", b"\xf0\x9f\x98", b"\xf4\x90\x80\x80", b"\xf5\x80", b"\x80", b"")
+    keys = [first + second + third for first in parts for second in parts for third in cut]
     builder = BatchBuilder()
-    builder.append(None, b"v", headers=[("ab", b"1")])
+    builder.append(None, b"v", headers=[("_" * len(key), b"1") for key in keys])
     data = bytearray(builder.build())
-    at = data.index(b"ab")
-    data[at] = 0xFF
+    at = HEADER_SIZE
+    for key in keys:
+        at = data.index(b"_" * len(key), at)
+        data[at : at + len(key)] = key
     data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
     assert rows_of_columns(data) == rows_of_records(data)
-    assert rows_of_columns(data)[0][5] == (("�b", b"1"),)
+    assert [name for name, _ in rows_of_columns(data)[0][5]] == [key.decode(errors="replace") for key in keys]
 
 
 def test_timestamps_are_utc_milliseconds() -> None:
@@ -191,6 +216,19 @@ def test_limit_on_unpacked_bytes_is_for_each_batch() -> None:
 def test_columns_that_cannot_be_are_refused(columns: list[str]) -> None:
     with pytest.raises(InvalidRecordError):
         to_arrow(MIXED, columns=columns)
+
+
+def test_rows_are_counted_without_any_column() -> None:
+    assert to_arrow(MIXED, columns=[]).num_rows == to_arrow(MIXED).num_rows > 0
+
+
+@pytest.mark.parametrize("items", ["b", "q"])
+def test_buffers_of_wider_items_are_read_by_their_bytes(items: str) -> None:
+    data = MIXED + bytes(-len(MIXED) % 8)
+    wide = memoryview(data).cast(items)  # type: ignore[call-overload]  # any format of the struct module
+    assert to_arrow(wide).equals(to_arrow(MIXED))
+    assert rows_of_records(wide) == rows_of_records(MIXED)
+    assert batches_to_arrow(wide).equals(batches_to_arrow(MIXED))
 
 
 def test_rows_outlive_their_buffer() -> None:

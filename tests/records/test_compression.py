@@ -263,3 +263,73 @@ def test_a_library_that_another_thread_is_still_loading_is_waited_for(
         assert library("slow_codec", Codec.LZ4).decompress is bytes
         assert first.result().decompress is bytes
     del sys.modules["slow_codec"]
+
+
+def test_gzip_waits_for_its_library_too(tmp_path: Path) -> None:
+    package = tmp_path / "isal"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "isal_zlib.py").write_text("import time\ntime.sleep(0.3)\nfrom zlib import *\n")
+    program = f"""if True:
+        import sys, threading, time
+        sys.path.insert(0, {str(tmp_path)!r})
+        from kafkawire.records import compress
+        first = threading.Thread(target=compress, args=("gzip", b"x"))
+        first.start()
+        while "isal.isal_zlib" not in sys.modules:
+            time.sleep(0.001)
+        compress("gzip", b"y")
+        first.join()
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+class CountingZlib:
+    """zlib that adds up the bytes given to it to unpack."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def decompressobj(self, wbits: int) -> CountingMember:
+        return CountingMember(self, zlib.decompressobj(wbits))
+
+
+class CountingMember:
+    def __init__(self, zlib_used: CountingZlib, member: Any) -> None:
+        self._zlib = zlib_used
+        self._member = member
+
+    def decompress(self, data: Buffer, most: int) -> bytes:
+        self._zlib.given += len(data)
+        unpacked: bytes = self._member.decompress(data, most)
+        return unpacked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._member, name)
+
+
+def test_many_members_of_gzip_cost_no_more_than_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = CountingZlib()
+    monkeypatch.setitem(sys.modules, "isal.isal_zlib", counting)
+    member = gzip.compress(b"x" * 100)
+    data = member * 2000
+    assert bytes(decompress("gzip", data)) == b"x" * 200_000
+    assert counting.given < len(data) + 2000 * 1024 + 1
+    large = gzip.compress(NOISE)
+    counting.given = 0
+    assert bytes(decompress("gzip", member + large + member)) == b"x" * 100 + NOISE + b"x" * 100
+    assert counting.given < 3 * len(large)
+
+
+def test_levels_that_a_codec_does_not_have_are_refused() -> None:
+    for codec in (Codec.GZIP, Codec.ZSTD):
+        with pytest.raises(InvalidRecordError, match=f"{codec.name.lower()} cannot pack at level 77"):
+            compress(codec, b"x", level=77)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_buffers_of_wider_items_are_read_by_their_bytes(codec: Codec) -> None:
+    sizes = range(1000, 1100)
+    packed = next(data for size in sizes if len(data := bytes(compress(codec, TEXT[:size]))) % 8 == 0)
+    for items in ("b", "q"):
+        assert decompress(codec, memoryview(packed).cast(items)) == decompress(codec, packed)

@@ -6,7 +6,7 @@ returns to Python only to unpack a compressed batch, so that at most one unpacke
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport INT64_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -44,7 +44,7 @@ cdef extern from "_sink.h" nogil:
     int kw_reserve(kw_sink *s, int64_t rows)
     int kw_widen(kw_binary *column, int64_t size)
     int kw_put_row(kw_sink *s, kw_cursor *c, kw_record *r, int8_t timestamp_type)
-    void kw_put_batch(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, int64_t first)
+    void kw_put_batch(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, uint8_t magic, int64_t first)
     int kw_take_plain(ArrowArray *array, int64_t rows, void *space)
     int kw_take_binary(ArrowArray *array, int64_t rows, kw_binary *column)
     int kw_take_headers(ArrowArray *array, kw_sink *s)
@@ -62,8 +62,10 @@ cdef enum Step:
 cdef struct Reader:
     const uint8_t *data
     int64_t position, total
+    int64_t size  # of the batch at hand, as its magic
+    uint8_t magic
     bint verify, include_control, ranged
-    int64_t start, end
+    int64_t start, last
     int64_t aborted_count, aborted_next, active_count
     int64_t *aborted  # producer, first offset, again and again
     int64_t *active
@@ -111,7 +113,7 @@ cdef int decode_batch(Reader *reader, const uint8_t *payload, int64_t length) no
             return fail(reader, 0)
         if attributes & 0x20 and reader.aborted_count and record.key_size >= 4 and kw_load16(record.key + 2) == 0:
             end_transaction(reader, kw_load64(b + 43))
-        if not wanted or reader.ranged and (record.offset < reader.start or record.offset >= reader.end):
+        if not wanted or reader.ranged and (record.offset < reader.start or record.offset > reader.last):
             continue
         code = kw_put_row(sink, cursor, &record, timestamp_type)
         if code:
@@ -128,7 +130,7 @@ cdef int decode_messages(Reader *reader, const uint8_t *set_of, int64_t length, 
     cdef kw_cursor *cursor = &reader.cursor
     cdef kw_record record
     cdef int64_t count = 1, i
-    cdef int8_t wrapper_type = -1 if b[16] == 0 else b[17] >> 3 & 1
+    cdef int8_t wrapper_type = -1 if reader.magic == 0 else b[17] >> 3 & 1
     cdef int code
     cursor.start = cursor.at = set_of
     cursor.end = set_of + length
@@ -136,9 +138,9 @@ cdef int decode_messages(Reader *reader, const uint8_t *set_of, int64_t length, 
     cursor.verify = reader.verify
     cursor.shift = 0
     cursor.append = inside and wrapper_type == 1
-    cursor.append_timestamp = kw_load64(b + 18) if b[16] == 1 else -1
+    cursor.append_timestamp = kw_load64(b + 18) if reader.magic == 1 else -1
     if inside:
-        count = kw_open_wrapper(cursor, b[16], kw_load64(b))
+        count = kw_open_wrapper(cursor, reader.magic, kw_load64(b))
         if count < 0:
             return fail(reader, 0)
     if kw_reserve(&reader.sink, count) < 0:
@@ -146,7 +148,7 @@ cdef int decode_messages(Reader *reader, const uint8_t *set_of, int64_t length, 
     for i in range(count):
         if kw_read_message(cursor, &record) < 0:
             return fail(reader, 0)
-        if reader.ranged and (record.offset < reader.start or record.offset >= reader.end):
+        if reader.ranged and (record.offset < reader.start or record.offset > reader.last):
             continue
         code = kw_put_row(&reader.sink, cursor, &record, wrapper_type)
         if code:
@@ -183,8 +185,8 @@ cdef bint is_wanted(Reader *reader, const uint8_t *b) noexcept nogil:
     """Whether the batch at hand has to be read: for its rows, or for the abort marker in it."""
     cdef int64_t first = kw_load64(b), last
     cdef int16_t attributes
-    if b[16] < 2:
-        return not reader.ranged or first >= reader.start and (b[17] & 7 or first < reader.end)
+    if reader.magic < 2:
+        return not reader.ranged or first >= reader.start and (b[17] & 7 or first <= reader.last)
     attributes = kw_load16(b + 21)
     last = kw_add64(first, kw_load32(b + 23))
     if reader.aborted_count and kw_load64(b + 43) >= 0:
@@ -195,25 +197,25 @@ cdef bint is_wanted(Reader *reader, const uint8_t *b) noexcept nogil:
             return False
     if attributes & 0x20 and not reader.include_control:
         return False
-    return not reader.ranged or last >= reader.start and first < reader.end
+    return not reader.ranged or last >= reader.start and first <= reader.last
 
 
 cdef Step advance(Reader *reader) noexcept nogil:
     """Read batches up to the end, a fault, or one that must be unpacked first."""
     cdef const uint8_t *b
     cdef int64_t size, first
-    cdef int outcome
     cdef kw_record wrapper
     while True:
-        size = kw_whole_batch(reader.data, reader.position, reader.total, &reader.fault)
+        size = kw_batch_at(reader.data, reader.position, reader.total, &reader.magic, &reader.fault)
         if size <= 0:
             return FINISHED if size == 0 else FAILED
+        reader.size = size
         b = reader.data + reader.position
-        if reader.verify and not kw_crc_holds(b, size, reader.position, &reader.fault):
+        if reader.verify and not kw_crc_holds(b, size, reader.magic, reader.position, &reader.fault):
             return FAILED
         if is_wanted(reader, b):
             first = reader.sink.rows
-            if b[16] == 2:
+            if reader.magic == 2:
                 if kw_load32(b + 57) != 0:
                     if b[22] & 7:
                         reader.packed = b + 61
@@ -236,21 +238,20 @@ cdef Step advance(Reader *reader) noexcept nogil:
                 return PACKED
             elif decode_messages(reader, b, size, False) < 0:
                 return FAILED
-            kw_put_batch(&reader.sink, b, reader.position, size, first)
+            kw_put_batch(&reader.sink, b, reader.position, size, reader.magic, first)
         reader.position += size
 
 
 cdef int unpacked(Reader *reader, const uint8_t *payload, int64_t length) noexcept nogil:
     """Go on with the batch at hand, whose bytes have been unpacked."""
-    cdef const uint8_t *b = reader.data + reader.position
     cdef int64_t first = reader.sink.rows
-    if b[16] == 2:
+    if reader.magic == 2:
         if decode_batch(reader, payload, length) < 0:
             return -1
     elif decode_messages(reader, payload, length, True) < 0:
         return -1
-    kw_put_batch(&reader.sink, b, reader.position, 12 + <int64_t> kw_load32(b + 8), first)
-    reader.position += 12 + <int64_t> kw_load32(b + 8)
+    kw_put_batch(&reader.sink, reader.data + reader.position, reader.position, reader.size, reader.magic, first)
+    reader.position += reader.size
     return 0
 
 
@@ -259,12 +260,13 @@ cdef void prepare(Reader *reader) noexcept nogil:
     cdef int64_t position = 0, rows = 0, bytes_ = 0, size, count
     cdef const uint8_t *b
     cdef kw_fault ignored
+    cdef uint8_t magic
     while True:
-        size = kw_whole_batch(reader.data, position, reader.total, &ignored)
+        size = kw_batch_at(reader.data, position, reader.total, &magic, &ignored)
         if size <= 0:
             break
         b = reader.data + position
-        if b[16] < 2:
+        if magic < 2:
             rows += 1
             bytes_ += size
         elif not b[22] & 7:
@@ -338,7 +340,7 @@ cdef int set_up(Reader *reader, names, aborted) except -1:
     return 0
 
 
-def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t start, int64_t end, limit):
+def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t start, int64_t last, limit):
     """The records of a buffer of batches as the columns of a schema."""
     cdef Reader reader
     cdef Py_buffer view, payload
@@ -352,8 +354,8 @@ def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t s
         reader.verify = verify
         reader.include_control = include_control
         reader.start = start
-        reader.end = end
-        reader.ranged = start > 0 or end < INT64_MAX
+        reader.last = last
+        reader.ranged = start > INT64_MIN or last < INT64_MAX
         set_up(&reader, schema.names, aborted)
         with nogil:
             prepare(&reader)
@@ -367,11 +369,10 @@ def decode(buffer, schema, bint verify, bint include_control, aborted, int64_t s
                     raise MemoryError
                 raise corrupt(reader.fault.position, reader.fault.code, reader.fault.where, reader.fault.found,
                               reader.fault.expected)
-            magic = reader.data[reader.position + 16]
-            codec = reader.data[reader.position + (22 if magic == 2 else 17)] & 7
+            codec = reader.data[reader.position + (22 if reader.magic == 2 else 17)] & 7
             first = reader.packed - reader.data
-            packed = memoryview(buffer)[first : first + reader.packed_size]
-            whole = decompress(codec, packed, magic=magic, limit=limit, position=reader.position)
+            packed = memoryview(buffer).cast("B")[first : first + reader.packed_size]
+            whole = decompress(codec, packed, magic=reader.magic, limit=limit, position=reader.position)
             PyObject_GetBuffer(whole, &payload, PyBUF_SIMPLE)
             with nogil:
                 unpacked(&reader, <const uint8_t *> payload.buf, payload.len)

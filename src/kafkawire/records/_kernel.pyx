@@ -57,12 +57,14 @@ cdef struct ScanColumns:
     uint32_t *crc
 
 
-cdef void scan_row(const uint8_t *batch, int64_t position, int64_t size, int64_t row, ScanColumns *out) noexcept nogil:
+cdef void scan_row(
+    const uint8_t *batch, int64_t position, int64_t size, uint8_t magic, int64_t row, ScanColumns *out
+) noexcept nogil:
     out.position[row] = position
     out.size[row] = <int32_t> size
-    out.magic[row] = batch[16]
+    out.magic[row] = magic
     out.base_offset[row] = kw_load64(batch)
-    if batch[16] == 2:
+    if magic == 2:
         out.attributes[row] = kw_load16(batch + 21)
         out.last_offset[row] = kw_add64(kw_load64(batch), kw_load32(batch + 23))
         out.record_count[row] = kw_load32(batch + 57)
@@ -77,7 +79,7 @@ cdef void scan_row(const uint8_t *batch, int64_t position, int64_t size, int64_t
     out.attributes[row] = <int8_t> batch[17]
     out.last_offset[row] = kw_load64(batch)
     out.record_count[row] = -1 if batch[17] & 7 else 1
-    out.base_timestamp[row] = kw_load64(batch + 18) if batch[16] else -1
+    out.base_timestamp[row] = kw_load64(batch + 18) if magic else -1
     out.max_timestamp[row] = out.base_timestamp[row]
     out.leader_epoch[row] = -1
     out.producer_id[row] = -1
@@ -91,6 +93,7 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
     cdef Py_buffer view
     cdef const uint8_t *data
     cdef int64_t position = start, size, count = 0, row = 0
+    cdef uint8_t magic
     cdef kw_fault fault
     cdef ScanColumns out
     cdef void **column = <void **> &out
@@ -113,12 +116,12 @@ def scan(buffer, int64_t start, bint verify, int64_t limit):
         position = start
         with nogil:
             while row < count:
-                size = kw_whole_batch(data, position, view.len, &fault)
+                size = kw_batch_at(data, position, view.len, &magic, &fault)
                 if size <= 0:
                     break  # the buffer changed while it was read
-                if verify and not kw_crc_holds(data + position, size, position, &fault):
+                if verify and not kw_crc_holds(data + position, size, magic, position, &fault):
                     break
-                scan_row(data + position, position, size, row, &out)
+                scan_row(data + position, position, size, magic, row, &out)
                 row += 1
                 position += size
     finally:

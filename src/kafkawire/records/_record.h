@@ -7,7 +7,7 @@
 
 enum {
     KW_SIZE = 1, KW_MAGIC, KW_CRC, KW_COUNT, KW_SHORT, KW_VARINT, KW_LENGTH, KW_RECORD_SIZE, KW_HEADER_COUNT, KW_TRAILING,
-    KW_NESTED, KW_WRAPPER_OFFSET, KW_EMPTY_WRAPPER, KW_NULL_WRAPPER, KW_HEADER_KEY, KW_OVERFLOW, KW_MEMORY = 99
+    KW_NESTED, KW_WRAPPER_OFFSET, KW_EMPTY_WRAPPER, KW_NULL_WRAPPER, KW_OVERFLOW, KW_MEMORY = 99
 };
 
 #define KW_SMALLEST_RECORD 7
@@ -42,21 +42,22 @@ static int kw_fail(kw_fault *fault, int code, int64_t where, int64_t found, int6
     return -1;
 }
 
-/* The size of the batch at a position; 0 where only a cut tail is left, or -1 and the fault. */
-static inline int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault) {
+/* The size of the batch at a position and its magic; 0 where only a cut tail is left, or -1 and the fault.
+ * Whoever goes on to read the batch takes both from here and never looks again: other threads may write to the buffer
+ * meanwhile, and another magic would promise a longer header than was measured. */
+static inline int64_t kw_batch_at(const uint8_t *data, int64_t position, int64_t total, uint8_t *magic, kw_fault *fault) {
     int64_t left = total - position;
     int32_t length, smallest = 14;
     if (left < 12) return 0;
     length = kw_load32(data + position + 8);
     if (length >= 14) {
-        uint8_t magic;
         if (left < 17) return 0;
-        magic = data[position + 16];
-        if (magic > 2) {
+        *magic = data[position + 16];
+        if (*magic > 2) {
             fault->position = position;
-            return kw_fail(fault, KW_MAGIC, 0, (int8_t)magic, 2);
+            return kw_fail(fault, KW_MAGIC, 0, (int8_t)*magic, 2);
         }
-        smallest = magic == 2 ? 49 : magic == 1 ? 22 : 14;
+        smallest = *magic == 2 ? 49 : *magic == 1 ? 22 : 14;
     }
     if (length < smallest) {
         fault->position = position;
@@ -65,9 +66,14 @@ static inline int64_t kw_whole_batch(const uint8_t *data, int64_t position, int6
     return 12 + (int64_t)length <= left ? 12 + (int64_t)length : 0;
 }
 
-static inline int kw_crc_holds(const uint8_t *batch, int64_t size, int64_t position, kw_fault *fault) {
+static inline int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault) {
+    uint8_t magic;
+    return kw_batch_at(data, position, total, &magic, fault);
+}
+
+static inline int kw_crc_holds(const uint8_t *batch, int64_t size, uint8_t magic, int64_t position, kw_fault *fault) {
     uint32_t stated, computed;
-    if (batch[16] == 2) {
+    if (magic == 2) {
         stated = kw_loadu32(batch + 17);
         computed = kw_crc32c(0, batch + 21, (size_t)size - 21);
     } else {
@@ -155,13 +161,12 @@ KW_INLINE int kw_read_field(kw_cursor *c, const uint8_t **p, const uint8_t *stop
 /* The next message of magic 0 or 1: 0, or -1 and the fault in the cursor. Offsets are as stored, plus the cursor's shift. */
 static int kw_read_message(kw_cursor *c, kw_record *r) {
     const uint8_t *at = c->at, *p, *stop;
-    int64_t size = kw_whole_batch(at, 0, c->end - at, &c->fault);
+    int64_t size = kw_batch_at(at, 0, c->end - at, &r->magic, &c->fault);
     if (size < 0) return -1;
     if (size == 0) return kw_fail(&c->fault, KW_SHORT, KW_WHERE(c, at), c->end - at, 26);
-    if (at[16] == 2) return kw_fail(&c->fault, KW_MAGIC, 0, 2, 1);
-    if (c->inside && c->verify && !kw_crc_holds(at, size, 0, &c->fault)) return -1;
+    if (r->magic == 2) return kw_fail(&c->fault, KW_MAGIC, 0, 2, 1);
+    if (c->inside && c->verify && !kw_crc_holds(at, size, r->magic, 0, &c->fault)) return -1;
     stop = at + size;
-    r->magic = at[16];
     r->attributes = at[17];
     if (c->inside && r->attributes & 7) return kw_fail(&c->fault, KW_NESTED, KW_WHERE(c, at), 0, 0);
     r->offset = kw_add64(kw_load64(at), c->shift);
@@ -196,24 +201,5 @@ static int64_t kw_open_wrapper(kw_cursor *c, int wrapper_magic, int64_t wrapper_
         c->shift = kw_add64(wrapper_offset, (int64_t)(0 - (uint64_t)last));
     }
     return count;
-}
-
-/* Whether bytes are UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing past U+10FFFF. */
-static int kw_is_utf8(const uint8_t *p, int64_t size) {
-    const uint8_t *end = p + size;
-    while (p < end) {
-        uint8_t a = *p++;
-        int more;
-        uint8_t low = 0x80, high = 0xbf;
-        if (a < 0x80) continue;
-        if (a >= 0xc2 && a <= 0xdf) more = 1;
-        else if (a >= 0xe0 && a <= 0xef) { more = 2; if (a == 0xe0) low = 0xa0; if (a == 0xed) high = 0x9f; }
-        else if (a >= 0xf0 && a <= 0xf4) { more = 3; if (a == 0xf0) low = 0x90; if (a == 0xf4) high = 0x8f; }
-        else return 0;
-        if (end - p < more || *p < low || *p > high) return 0;
-        for (p++; more > 1; more--, p++)
-            if (*p < 0x80 || *p > 0xbf) return 0;
-    }
-    return 1;
 }
 #endif

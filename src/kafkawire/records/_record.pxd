@@ -34,8 +34,9 @@ cdef extern from "_record.h" nogil:
     int64_t kw_load64(const uint8_t *p)
     int64_t kw_add64(int64_t a, int64_t b)
     int kw_fail(kw_fault *fault, int code, int64_t where, int64_t found, int64_t expected)
+    int64_t kw_batch_at(const uint8_t *data, int64_t position, int64_t total, uint8_t *magic, kw_fault *fault)
     int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault)
-    bint kw_crc_holds(const uint8_t *batch, int64_t size, int64_t position, kw_fault *fault)
+    bint kw_crc_holds(const uint8_t *batch, int64_t size, uint8_t magic, int64_t position, kw_fault *fault)
     int kw_read_record(kw_cursor *c, kw_record *r)
     int kw_read_header(kw_cursor *c, const uint8_t **p, const uint8_t *stop, const uint8_t **key, int32_t *key_size,
                        const uint8_t **value, int32_t *value_size)

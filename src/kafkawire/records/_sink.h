@@ -110,6 +110,46 @@ KW_INLINE int kw_put(kw_binary *column, int64_t row, int64_t capacity, const uin
     return 0;
 }
 
+/* How many bytes are UTF-8 as Unicode defines it (no overlong forms, no surrogates, nothing past U+10FFFF), and how many
+ * after them one replacement character stands for: the longest that could have begun a character. */
+static int64_t kw_utf8_bytes(const uint8_t *start, int64_t size, int64_t *bad) {
+    const uint8_t *p = start, *end = start + size;
+    *bad = 0;
+    while (p < end) {
+        const uint8_t *q = p + 1;
+        uint8_t a = *p, low = 0x80, high = 0xbf;
+        int more = a < 0x80 ? 0 : a < 0xc2 ? -1 : a < 0xe0 ? 1 : a < 0xf0 ? 2 : a < 0xf5 ? 3 : -1;
+        if (a == 0xe0) low = 0xa0;
+        if (a == 0xed) high = 0x9f;
+        if (a == 0xf0) low = 0x90;
+        if (a == 0xf4) high = 0x8f;
+        for (; more > 0 && q < end && *q >= low && *q <= high; more--, q++) {
+            low = 0x80;
+            high = 0xbf;
+        }
+        if (more != 0) {
+            *bad = q - p;
+            break;
+        }
+        p = q;
+    }
+    return p - start;
+}
+
+/* A string: bytes that are not UTF-8 become U+FFFD, as Python replaces them. */
+static int kw_put_text(kw_binary *column, int64_t row, int64_t capacity, const uint8_t *text, int64_t size) {
+    int64_t bad, good = kw_utf8_bytes(text, size, &bad);
+    int code = kw_put(column, row, capacity, text, (int32_t)good);
+    while (code == 0 && bad > 0) {
+        text += good + bad;
+        size -= good + bad;
+        good = kw_utf8_bytes(text, size, &bad);
+        code = kw_put(column, row, capacity, (const uint8_t *)"\xef\xbf\xbd", 3);
+        if (code == 0) code = kw_put(column, row, capacity, text, (int32_t)good);
+    }
+    return code;
+}
+
 static int kw_put_headers(kw_sink *s, kw_cursor *c, const kw_record *r) {
     const uint8_t *p = r->headers, *key, *value;
     int32_t key_size, value_size, i;
@@ -124,8 +164,7 @@ static int kw_put_headers(kw_sink *s, kw_cursor *c, const kw_record *r) {
     s->header_capacity = needed;
     for (i = 0; i < r->header_count; i++) {
         if (kw_read_header(c, &p, c->at, &key, &key_size, &value, &value_size)) return c->fault.code;
-        if (!kw_is_utf8(key, key_size)) return KW_HEADER_KEY;
-        if ((code = kw_put(&s->header_key, s->headers, needed, key, key_size)) != 0) return code;
+        if ((code = kw_put_text(&s->header_key, s->headers, needed, key, key_size)) != 0) return code;
         if ((code = kw_put(&s->header_value, s->headers, needed, value, value_size)) != 0) return code;
         s->headers++;
     }
@@ -149,20 +188,14 @@ KW_INLINE int kw_put_row(kw_sink *s, kw_cursor *c, const kw_record *r, int8_t ti
     return 0;
 }
 
-static void kw_repeat_fields(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, int64_t first);
-
-KW_INLINE void kw_put_batch(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, int64_t first) {
-    if (s->wants_batch) kw_repeat_fields(s, b, position, size, first);
-}
-
 /* Repeat the wanted header fields of a batch over the rows from `first` on; the order is that of a scan's columns. */
-static void kw_repeat_fields(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, int64_t first) {
-    int two = b[16] == 2, i;
-    int64_t stamp = b[16] == 1 ? kw_load64(b + 18) : -1, base = kw_load64(b), row;
+static void kw_repeat_fields(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, uint8_t magic, int64_t first) {
+    int two = magic == 2, i;
+    int64_t stamp = magic == 1 ? kw_load64(b + 18) : -1, base = kw_load64(b), row;
     int64_t field[KW_BATCH_COLUMNS] = {
         position,
         size,
-        b[16],
+        magic,
         two ? kw_load16(b + 21) : (int8_t)b[17],
         base,
         two ? kw_add64(base, kw_load32(b + 23)) : base,
@@ -185,6 +218,10 @@ static void kw_repeat_fields(kw_sink *s, const uint8_t *b, int64_t position, int
         else if (s->width[i] == 1)
             memset((int8_t *)s->batch[i] + first, (int)field[i], (size_t)(s->rows - first));
     }
+}
+
+KW_INLINE void kw_put_batch(kw_sink *s, const uint8_t *b, int64_t position, int64_t size, uint8_t magic, int64_t first) {
+    if (s->wants_batch) kw_repeat_fields(s, b, position, size, magic, first);
 }
 
 /* Handing over: each takes the memory out of the sink; -1 without memory, and then the sink keeps it. */

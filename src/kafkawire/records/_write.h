@@ -100,7 +100,7 @@ typedef struct {
 } kw_column;
 
 typedef struct {
-    kw_column offset, timestamp, key, value, headers, header_key, header_value;
+    kw_column offset, timestamp, key, value, headers, header, header_key, header_value;
     int64_t length, next_row, next_offset, records_per_batch, batch_bytes;
 } kw_rows;
 
@@ -128,6 +128,8 @@ static void kw_open_headers(kw_rows *rows, const struct ArrowArray *a) {
     const struct ArrowArray *entry = a->children[0];
     if (entry->length == 0) return;
     kw_open_column(&rows->headers, a, 0, 0);
+    rows->header.valid = entry->null_count == 0 ? NULL : (const uint8_t *)entry->buffers[0];
+    rows->header.shift = entry->offset;
     kw_open_column(&rows->header_key, entry->children[0], entry->offset, 0);
     kw_open_column(&rows->header_value, entry->children[1], entry->offset, 0);
 }
@@ -148,7 +150,7 @@ KW_INLINE int64_t kw_bytes_at(const kw_column *column, int64_t row, const uint8_
     return (int64_t)column->offsets[row + 1] - column->offsets[row];
 }
 
-/* The most bytes that a row's headers take: 0 without, or -1 for a null key. */
+/* The most bytes that a row's headers take: 0 without, or -1 for one that is null or has a null key. */
 static int64_t kw_most_headers(const kw_rows *rows, int32_t first, int32_t end) {
     const uint8_t *ignored = NULL;
     int64_t most = 0;
@@ -156,7 +158,7 @@ static int64_t kw_most_headers(const kw_rows *rows, int32_t first, int32_t end) 
     for (i = first; i < end; i++) {
         int64_t key_size = kw_bytes_at(&rows->header_key, i, &ignored);
         int64_t value_size = kw_bytes_at(&rows->header_value, i, &ignored);
-        if (key_size < 0) return -1;
+        if (key_size < 0 || kw_is_null(&rows->header, i)) return -1;
         most += KW_MOST_HEADER + key_size + (value_size > 0 ? value_size : 0);
     }
     return most;

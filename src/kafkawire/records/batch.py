@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkawire.records.compression import Codec
-from kafkawire.records.errors import CorruptRecordError, Fault, InvalidRecordError, corrupt
+from kafkawire.records.errors import CorruptRecordError, InvalidRecordError, corrupt
 from kafkawire.records.form import kernel
+from kafkawire.records.kernel import FaultError, stated_size
 
 if TYPE_CHECKING:
     from kafkawire.records.kernel import Buffer
@@ -28,11 +29,9 @@ MAX_SEQUENCE = 2**31 - 1
 HEADER_SIZE = 61
 """The size of a magic 2 batch header, and of a batch without records."""
 
-_SIZE = struct.Struct(">i")
 _BATCH = struct.Struct(">qiibIhiqqqhii")
 _LEGACY = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
-_SMALLEST = (14, 22, 49)
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
@@ -124,20 +123,10 @@ class BatchHeader:
 
 def size_at(data: memoryview, position: int) -> int:
     """The size of the batch at a position from its size field, 0 where the buffer ends before the magic byte."""
-    left = len(data) - position
-    if left < 12:
-        return 0
-    length: int = _SIZE.unpack_from(data, position + 8)[0]
-    if length < 14:
-        raise corrupt(position, Fault.SIZE, found=length, expected=14)
-    if left < 17:
-        return 0
-    magic = data[position + 16]
-    if magic > 2:
-        raise corrupt(position, Fault.MAGIC, found=magic)
-    if length < _SMALLEST[magic]:
-        raise corrupt(position, Fault.SIZE, found=length, expected=_SMALLEST[magic])
-    return 12 + length
+    try:
+        return stated_size(data, position)
+    except FaultError as error:
+        raise corrupt(position, *error.args) from None
 
 
 HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]

@@ -47,6 +47,20 @@ def record_size(
     return content + 36 + sum(10 + len(name.encode()) + len(item or b"") for name, item in headers)
 
 
+def checked_codec(magic: int, compression: Codec | int | str, base_offset: int, has_extras: bool) -> Codec:
+    """The codec asked for, where the format has it and the rest; extras are what only magic 2 has."""
+    codec = Codec.of(compression)
+    if magic not in (0, 1, 2):
+        raise InvalidRecordError(f"magic {magic}, expected 0, 1 or 2")
+    if magic < 2 and codec is Codec.ZSTD:
+        raise InvalidRecordError(f"zstd needs magic 2, asked for with magic {magic}")
+    if magic < 2 and has_extras:
+        raise InvalidRecordError(f"magic {magic} has no producers, transactions, control records or delete horizon")
+    if base_offset < 0:
+        raise InvalidRecordError(f"base offset {base_offset}, expected 0 or more")
+    return codec
+
+
 def header_template(
     codec: Codec,
     append_timestamp: int | None,
@@ -60,9 +74,15 @@ def header_template(
 ) -> bytes:
     attributes = codec | is_transactional << 4 | is_control << 5
     attributes |= (append_timestamp is not None) << 3 | (delete_horizon is not None) << 6
-    return _TEMPLATE.pack(
-        *(0, 0, leader_epoch, 2, 0, attributes, 0, -1, -1, producer_id, producer_epoch, base_sequence, 0)
-    )
+    try:
+        return _TEMPLATE.pack(
+            *(0, 0, leader_epoch, 2, 0, attributes, 0, -1, -1, producer_id, producer_epoch, base_sequence, 0)
+        )
+    except struct.error as error:
+        raise InvalidRecordError(
+            f"leader epoch {leader_epoch}, producer id {producer_id}, producer epoch {producer_epoch} or base sequence "
+            f"{base_sequence} does not fit its field: {error}"
+        ) from None
 
 
 class BatchBuilder(form.Appender):
@@ -96,16 +116,8 @@ class BatchBuilder(form.Appender):
         delete_horizon: int | None = None,
         size_limit: int | None = None,
     ) -> None:
-        self.codec = Codec.of(compression)
-        if magic not in (0, 1, 2):
-            raise InvalidRecordError(f"magic {magic}, expected 0, 1 or 2")
-        if magic < 2 and self.codec is Codec.ZSTD:
-            raise InvalidRecordError(f"zstd needs magic 2, asked for with magic {magic}")
-        special = is_transactional or is_control or producer_id != -1 or delete_horizon is not None
-        if magic < 2 and special:
-            raise InvalidRecordError(f"magic {magic} has no producers, transactions, control records or delete horizon")
-        if base_offset < 0:
-            raise InvalidRecordError(f"base offset {base_offset}, expected 0 or more")
+        has_extras = is_transactional or is_control or producer_id != -1 or delete_horizon is not None
+        self.codec = checked_codec(magic, compression, base_offset, has_extras)
         relative = magic == 1 and self.codec is not Codec.NONE
         super().__init__(
             *(magic, base_offset, relative, NO_LIMIT if size_limit is None else size_limit),
@@ -128,6 +140,8 @@ class BatchBuilder(form.Appender):
         last = self.next_offset - 1 if last_offset is None else last_offset
         if last < self.next_offset - 1:
             raise InvalidRecordError(f"last offset {last} is before that of the last record, {self.next_offset - 1}")
+        if last - self.base_offset > 2**31 - 1:
+            raise InvalidRecordError(f"last offset {last}, expected at most {self.base_offset + 2**31 - 1}")
         if self.magic < 2:
             return self._messages(last)
         codec = self.codec if self.count else Codec.NONE

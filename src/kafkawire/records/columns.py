@@ -4,7 +4,7 @@ Rules:
 - The names and types below are the ones every table over Kafka records uses.
 - Missing values are -1, as in the format (a timestamp of -1 is one millisecond before 1970); keys, values and header
   values may be null. A record without headers has an empty list.
-- The limit on unpacked bytes is for each batch. A column that would pass 2 GiB is refused: read in smaller parts.
+- The limit on unpacked bytes is for each batch. A column that would pass 2 GiB is refused: read in parts.
 - Header fields of a compressed magic 0 or 1 message are those of the wrapper, which knows only its last offset.
 """
 
@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkawire.implementation import load
-from kafkawire.records import decode as python_decode
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec
 from kafkawire.records.errors import ColumnSizeError, CorruptRecordError, Fault, InvalidRecordError
 from kafkawire.records.scan import scan_batches
@@ -25,9 +24,8 @@ from kafkawire.records.scan import scan_batches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kafkawire.records import decode as form
     from kafkawire.records.kernel import Buffer
-
-    form = python_decode
 else:
     form = load("kafkawire.records._decode", "kafkawire.records.decode")
 
@@ -139,14 +137,11 @@ def to_arrow(
     schema, stored = _schemas(tuple(RECORD_SCHEMA.names if columns is None else columns))
     arguments = (
         *(buffer, stored, verify, include_control, list(aborted or ())),
-        *(-(2**63) if start is None else start, 2**63 - 1 if end is None else end, max_decompressed),
+        *(-(2**63) if start is None else start, 2**63 - 1 if end is None else end - 1, max_decompressed),
     )
     try:
         return _complete(form.decode(*arguments), schema)
     except CorruptRecordError as error:
-        if error.code == Fault.HEADER_KEY:
-            # Rare, and slow to mend in place: the Python form replaces the bad bytes.
-            return _complete(python_decode.decode(*arguments), schema)
         if error.code == Fault.OVERFLOW:
             raise ColumnSizeError(str(error)) from None
         raise

@@ -20,11 +20,12 @@ Libraries, by measurement on 16 KiB and 1 MiB of JSON records (MB/s at 16 KiB un
 
 from __future__ import annotations
 
-import sys
 import threading
 import zlib
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.records import framing
@@ -39,6 +40,7 @@ MAX_DECOMPRESSED = 128 * 1024 * 1024
 """The most bytes a batch may unpack to, unless the reader says otherwise."""
 
 _ROOM = 64 * 1024
+_PIECE = 1024
 _local = threading.local()
 
 
@@ -95,9 +97,14 @@ def _steps(limit: int, packed: int, step: Callable[[int], tuple[bytes, bool]]) -
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+@cache
+def _has_isal() -> bool:
+    return find_spec("isal") is not None  # a failed import is not remembered, and costs as much as a small batch
+
+
 def _gzip_module() -> Any:
     try:
-        return sys.modules.get("isal.isal_zlib") or import_module("isal.isal_zlib")
+        return import_module("isal.isal_zlib") if _has_isal() else zlib
     except ImportError:
         return zlib
 
@@ -105,22 +112,28 @@ def _gzip_module() -> Any:
 def _unpack_gzip(data: Buffer, limit: int, magic: int) -> bytes:
     module = _gzip_module()
     member = module.decompressobj(31)
-    source: Buffer = data
+    source = memoryview(data)
+    given = piece = len(source)
+    rest: Buffer = source
 
     def step(room: int) -> tuple[bytes, bool]:
-        nonlocal member, source
-        part: bytes = member.decompress(source, room)
-        if not member.eof:
-            source = member.unconsumed_tail
-            if not part and not source:
+        nonlocal member, given, piece, rest
+        part: bytes = member.decompress(rest, room)
+        rest = member.unconsumed_tail
+        if member.eof:
+            given -= len(member.unused_data)
+            if given == len(source):
+                return part, True
+            # What follows a member is copied at its end, so members after the first are given little at a time.
+            member, piece, rest = module.decompressobj(31), _PIECE, b""
+        if not rest:
+            rest = source[given : given + piece]
+            given, piece = given + len(rest), piece * 2
+            if not part and not rest:
                 raise EOFError("the data ends inside a gzip member")
-            return part, False
-        source = member.unused_data
-        if source:
-            member = module.decompressobj(31)
-        return part, not source
+        return part, False
 
-    return _steps(limit, len(data), step)
+    return _steps(limit, len(source), step)
 
 
 def _pack_gzip(data: Buffer, level: int | None, magic: int) -> bytes:
@@ -230,7 +243,12 @@ def compress(codec: Codec | int | str, data: Buffer, *, level: int | None = None
         return data
     if chosen is Codec.ZSTD and magic < 2:
         raise InvalidRecordError(f"zstd needs magic 2, asked for with magic {magic}")
-    return _PACK[chosen](data, level, magic)
+    try:
+        return _PACK[chosen](data, level, magic)
+    except (MissingCodecError, MemoryError):
+        raise
+    except Exception as error:  # each library has its own exceptions for levels that it does not have
+        raise InvalidRecordError(f"{chosen.name.lower()} cannot pack at level {level}: {error}") from error
 
 
 def unpack(codec: Codec | int | str, data: Buffer, magic: int, limit: int, position: int) -> Buffer:
@@ -245,7 +263,7 @@ def unpack(codec: Codec | int | str, data: Buffer, magic: int, limit: int, posit
         raise CorruptRecordError(f"zstd data in magic {magic}, which cannot hold it", position=position)
     name = chosen.name.lower()
     try:
-        return _UNPACK[chosen](data, limit, magic)
+        return _UNPACK[chosen](memoryview(data).cast("B"), limit, magic)
     except _LimitError:
         raise DecompressedSizeError(f"its {name} data unpacks to more than {limit} bytes", position=position) from None
     except (MissingCodecError, MemoryError):

@@ -19,9 +19,7 @@ from kafkawire.records.errors import InvalidRecordError
 from kafkawire.records.reader import read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kafkawire.records.kernel import Buffer, Record
+    from kafkawire.records.kernel import Buffer
     from kafkawire.records.reader import Batch
 
 _BATCH_BYTES = 1024 * 1024
@@ -43,16 +41,16 @@ def convert(buffer: Buffer, to_magic: int, *, verify: bool = True, max_decompres
     loose: list[Batch] = []
     for batch in read_batches(buffer, verify=verify):
         if loose and not (_is_loose(batch, to_magic) and _can_join(loose, batch)):
-            parts.append(_converted(loose, to_magic, max_decompressed))
+            parts.append(_converted(loose, to_magic, verify, max_decompressed))
             loose = []
         if batch.magic == to_magic:
             parts.append(bytes(batch.data))
         elif _is_loose(batch, to_magic):
             loose.append(batch)
         elif not batch.is_control:
-            parts.append(_converted([batch], to_magic, max_decompressed))
+            parts.append(_converted([batch], to_magic, verify, max_decompressed))
     if loose:
-        parts.append(_converted(loose, to_magic, max_decompressed))
+        parts.append(_converted(loose, to_magic, verify, max_decompressed))
     return b"".join(parts)
 
 
@@ -71,16 +69,13 @@ def _can_join(loose: list[Batch], batch: Batch) -> bool:
     )
 
 
-def _records(batches: list[Batch], max_decompressed: int) -> Iterator[Record]:
-    for batch in batches:
-        yield from batch.records(max_decompressed=max_decompressed)
-
-
-def _converted(batches: list[Batch], to_magic: int, max_decompressed: int) -> bytes:
+def _converted(batches: list[Batch], to_magic: int, verify: bool, max_decompressed: int) -> bytes:
     head = batches[0]
     if to_magic < 2 and head.codec is Codec.ZSTD:
         raise InvalidRecordError(f"batch at byte {head.position}: magic {to_magic} cannot hold zstd")
-    records = list(_records(batches, max_decompressed))
+    records = [
+        record for batch in batches for record in batch.records(verify=verify, max_decompressed=max_decompressed)
+    ]
     if not records:
         return b""
     append = head.max_timestamp if head.timestamp_type == 1 else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kafkawire.records.errors import Fault, corrupt
 from kafkawire.records.kernel import SCAN_COLUMNS
 from kafkawire.records.reader import BatchReader
 
@@ -55,25 +56,39 @@ def decode(
     include_control: bool,
     aborted: Sequence[tuple[int, int]],
     start: int,
-    end: int,
+    last: int,
     limit: int,
 ) -> pa.RecordBatch:
     """The records of a buffer of batches as the columns of a schema."""
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    rows = 0
     transactions = _Transactions(aborted)
     for batch in BatchReader(buffer, verify):
-        if not _is_wanted(batch, transactions, include_control, start, end):
+        if not _is_wanted(batch, transactions, include_control, start, last):
             continue
         kept = [
             record
             for record in _records(batch, transactions, verify, limit)
-            if start <= record.offset < end and (include_control or not batch.is_control)
+            if start <= record.offset <= last and (include_control or not batch.is_control)
         ]
         _append(columns, batch, kept)
-    return pa.record_batch([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+        rows += len(kept)
+    if not columns:
+        return pa.record_batch([pa.nulls(rows)], ["none"]).select([])  # a table may consist of its rows alone
+    return pa.record_batch([_column(columns[field.name], field.type) for field in schema], schema=schema)
 
 
-def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool, start: int, end: int) -> bool:
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array[Any]:
+    try:
+        column = pa.array(values, kind)
+    except pa.ArrowCapacityError:
+        column = None
+    if not isinstance(column, pa.Array):  # but several, chunked, where one cannot hold the bytes
+        raise corrupt(0, Fault.OVERFLOW)
+    return column
+
+
+def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool, start: int, last: int) -> bool:
     if transactions.filtering and batch.producer_id >= 0:
         transactions.begin(batch.last_offset)
         if batch.is_control:
@@ -82,7 +97,8 @@ def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool,
             return False
     if batch.is_control and not include_control:
         return False
-    return batch.last_offset >= start and (batch.record_count == -1 or batch.base_offset < end)
+    is_wrapper = batch.magic < 2 and batch.attributes & 7 != 0  # it may begin anywhere before its offset
+    return batch.last_offset >= start and (is_wrapper or batch.base_offset <= last)
 
 
 def _records(batch: Batch, transactions: _Transactions, verify: bool, limit: int) -> Iterator[Record]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
 from kafkawire.records.errors import InvalidRecordError
 from kafkawire.records.form import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _INT32_MAX = 2**31 - 1
 _LARGEST = _INT32_MAX - 1024
 _INT32 = struct.Struct(">i")
+
+NewRecord = tuple[bytes | None, bytes | None, int, list[tuple[str, bytes | None]], int]
+"""Key, value, timestamp, headers, offset: what `append` takes."""
+Batch = TypeVar("Batch", bound="Appender")
 
 
 @lru_cache(20_000)  # lengths and deltas repeat; almost all are small
@@ -185,15 +189,41 @@ def seal(
     return b"".join((header, packed))
 
 
-def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Rows with their timestamps as milliseconds."""
+def records_of(batch: pa.RecordBatch, next_offset: int) -> Iterator[NewRecord]:
+    """The rows of a batch as records, numbered from `next_offset` on where they have no offsets."""
     import pyarrow as pa  # whoever has a batch has it loaded
 
-    if "timestamp" in batch.schema.names:
-        at = batch.schema.get_field_index("timestamp")
+    names = batch.schema.names
+    if "timestamp" in names:
+        at = names.index("timestamp")
         batch = batch.set_column(at, "timestamp", batch.column(at).view(pa.int64()))
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return rows
+    for row, values in enumerate(batch.to_pylist()):
+        offset = values["offset"] if "offset" in names else next_offset
+        headers = values.get("headers") or ()
+        nameless = any(header is None or header["key"] is None for header in headers)
+        if offset is None or not next_offset <= offset < 2**63 - 1 or nameless:
+            raise InvalidRecordError(
+                f"row {row}: expected an offset of {next_offset} or more and header keys that are not null"
+            )
+        stamp = values.get("timestamp")
+        pairs = [(header["key"], header["value"]) for header in headers]
+        yield values.get("key"), values.get("value"), -1 if stamp is None else stamp, pairs, offset
+        next_offset = offset + 1
+
+
+def divided(records: Iterable[NewRecord], begin: Callable[[int], Batch], most: int) -> Iterator[Batch]:
+    """The records in batches of at most `most`, each begun by `begin(base_offset)`, which also bounds its bytes."""
+    batch: Batch | None = None
+    for record in records:
+        offset = record[-1]
+        is_full = batch is not None and (batch.count >= most or offset - batch.base_offset > _INT32_MAX)
+        if batch is None or is_full or not batch.append(*record):
+            if batch is not None:
+                yield batch
+            batch = begin(offset)
+            batch.append(*record)
+    if batch is not None:
+        yield batch
 
 
 def encode(
@@ -207,38 +237,12 @@ def encode(
 ) -> tuple[bytes, int, int]:
     """Rows as magic 2 batches with the constant fields of a template: the bytes, and the next offset and sequence."""
     parts: list[bytes] = []
-    appender: Appender | None = None
-
-    def finish(done: Appender) -> None:
-        nonlocal sequence
+    records = records_of(batch, base_offset)
+    for done in divided(records, lambda first: Appender(2, first, False, batch_bytes, None, None), records_per_batch):
         packed = done.payload() if pack is None else pack(done.payload())
         last, stamps = done.next_offset - 1, (done.base_timestamp, done.max_timestamp)
         parts.append(seal(template, packed, done.base_offset, last, *stamps, sequence, done.count))
+        base_offset = done.next_offset
         if sequence >= 0:
-            sequence = (sequence + done.next_offset - done.base_offset) & _INT32_MAX
-
-    names = batch.schema.names
-    for row, values in enumerate(rows_of(batch)):
-        offset = values["offset"] if "offset" in names else base_offset
-        entries = values.get("headers") or ()
-        if offset is None or not base_offset <= offset < 2**63 - 1 or any(entry["key"] is None for entry in entries):
-            raise InvalidRecordError(
-                f"row {row}: expected an offset of {base_offset} or more and header keys that are not null"
-            )
-        stamp = values.get("timestamp")
-        record = (
-            *(values.get("key"), values.get("value"), -1 if stamp is None else stamp),
-            *([(entry["key"], entry["value"]) for entry in entries], offset),
-        )
-        full = appender is not None and (
-            appender.count >= records_per_batch or offset - appender.base_offset > _INT32_MAX
-        )
-        if appender is None or full or not appender.append(*record):
-            if appender is not None:
-                finish(appender)
-            appender = Appender(2, offset, False, batch_bytes, None, None)
-            appender.append(*record)
-        base_offset = offset + 1
-    if appender is not None:
-        finish(appender)
+            sequence = (sequence + base_offset - done.base_offset) & _INT32_MAX
     return b"".join(parts), base_offset, sequence

@@ -59,8 +59,7 @@ class Fault(IntEnum):
     WRAPPER_OFFSET = 12
     EMPTY_WRAPPER = 13
     NULL_WRAPPER = 14
-    HEADER_KEY = 15
-    OVERFLOW = 16
+    OVERFLOW = 15
 
 
 _WORDS = {
@@ -78,8 +77,7 @@ _WORDS = {
     Fault.WRAPPER_OFFSET: "wrapper offset {found} is smaller than the last inner offset {expected}",
     Fault.EMPTY_WRAPPER: "compressed message without inner messages",
     Fault.NULL_WRAPPER: "compressed message with a null value",
-    Fault.HEADER_KEY: "header key at byte {where} of the records is not UTF-8",
-    Fault.OVERFLOW: "a column would pass 2 GiB; read the buffer in smaller parts",
+    Fault.OVERFLOW: "a column would pass 2 GiB; read the bytes before this batch and the rest apart",
 }
 
 

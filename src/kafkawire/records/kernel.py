@@ -51,6 +51,28 @@ SCAN_COLUMNS: dict[str, Literal["q", "i", "I", "h", "b"]] = {
 ScanFault = tuple[int, int, int, int, int]
 
 
+class FaultError(Exception):
+    """Raised with (code, where, found, expected), for a caller who knows the position of the batch."""
+
+
+def stated_size(data: memoryview, position: int) -> int:
+    """The size that the batch at a position states, which may pass the end; 0 where the data ends before its magic."""
+    left = len(data) - position
+    if left < 12:
+        return 0
+    length: int = _SIZE.unpack_from(data, position + 8)[0]
+    if length < 14:
+        raise FaultError(Fault.SIZE, 0, length, 14)
+    if left < 17:
+        return 0
+    magic = data[position + 16]
+    if magic > 2:
+        raise FaultError(Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
+    if length < _SMALLEST[magic]:
+        raise FaultError(Fault.SIZE, 0, length, _SMALLEST[magic])
+    return 12 + length
+
+
 def scan(
     buffer: Buffer, start: int, verify: bool, limit: int
 ) -> tuple[Sequence[array[int] | bytearray], int, ScanFault | None]:
@@ -59,23 +81,15 @@ def scan(
     rows: list[tuple[int, ...]] = []
     position, total = start, len(data)
     fault: ScanFault | None = None
-    while total - position >= 12 and len(rows) < limit:
-        length = _SIZE.unpack_from(data, position + 8)[0]
-        if length < 14:
-            fault = (position, Fault.SIZE, 0, length, 14)
+    while len(rows) < limit:
+        try:
+            size = stated_size(data, position)
+        except FaultError as error:
+            fault = (position, *error.args)
             break
-        if total - position < 17:
+        if not 0 < size <= total - position:
             break
         magic = data[position + 16]
-        if magic > 2:
-            fault = (position, Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
-            break
-        if length < _SMALLEST[magic]:
-            fault = (position, Fault.SIZE, 0, length, _SMALLEST[magic])
-            break
-        size = 12 + length
-        if total - position < size:
-            break
         if magic == 2:
             base, _, epoch, _, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count = (
                 _BATCH.unpack_from(data, position)
@@ -118,17 +132,13 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-class _CutError(Exception):
-    """Raised inside this module with (code, where, found, expected)."""
-
-
 def _varint(data: bytes, at: int, stop: int, bits: int) -> tuple[int, int]:
     """A zigzag varint of at most `bits` bits, and the position after it."""
     value = shift = 0
     start = at
     while True:
         if at >= stop:
-            raise _CutError(Fault.SHORT, stop, 0, 1)
+            raise FaultError(Fault.SHORT, stop, 0, 1)
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -136,9 +146,9 @@ def _varint(data: bytes, at: int, stop: int, bits: int) -> tuple[int, int]:
             break
         shift += 7
         if shift >= bits:
-            raise _CutError(Fault.VARINT, start, 0, 0)
+            raise FaultError(Fault.VARINT, start, 0, 0)
     if value >> bits:
-        raise _CutError(Fault.VARINT, start, 0, 0)
+        raise FaultError(Fault.VARINT, start, 0, 0)
     return (value >> 1) ^ -(value & 1), at
 
 
@@ -151,11 +161,11 @@ def _bytes_at(data: bytes, at: int, stop: int, least: int) -> tuple[bytes | None
     length, after = _varint(data, at, stop, 32)
     if length < 0:
         if length < least:
-            raise _CutError(Fault.LENGTH, at, length, stop - after)
+            raise FaultError(Fault.LENGTH, at, length, stop - after)
         return None, after
     end = after + length
     if end > stop:
-        raise _CutError(Fault.LENGTH, at, length, stop - after)
+        raise FaultError(Fault.LENGTH, at, length, stop - after)
     return data[after:end], end
 
 
@@ -172,10 +182,10 @@ def _record_at(data: bytes, at: int, base_offset: int, base_timestamp: int) -> t
     total = len(data)
     length, p = _varint(data, at, total, 32)
     if not 0 <= length <= total - p:
-        raise _CutError(Fault.LENGTH, at, length, total - p)
+        raise FaultError(Fault.LENGTH, at, length, total - p)
     stop = p + length
     if not length:
-        raise _CutError(Fault.SHORT, p, 0, 1)
+        raise FaultError(Fault.SHORT, p, 0, 1)
     stamp, p = _varint(data, p + 1, stop, 64)
     delta, p = _varint(data, p, stop, 32)
     key: bytes | None = None
@@ -190,10 +200,10 @@ def _record_at(data: bytes, at: int, base_offset: int, base_timestamp: int) -> t
     else:
         count, p = _varint(data, p, stop, 32)
         if not 0 <= count <= stop - p:
-            raise _CutError(Fault.HEADER_COUNT, p, count, stop - p)
+            raise FaultError(Fault.HEADER_COUNT, p, count, stop - p)
         headers, p = _headers_at(data, p, stop, count)
     if p != stop:
-        raise _CutError(Fault.RECORD_SIZE, at, length - (stop - p), length)
+        raise FaultError(Fault.RECORD_SIZE, at, length - (stop - p), length)
     offset, timestamp = base_offset + delta, base_timestamp + stamp
     if not (-(2**63) <= offset < 2**63 and -(2**63) <= timestamp < 2**63):
         offset, timestamp = _wrapped(offset), _wrapped(timestamp)
@@ -267,7 +277,7 @@ def _records(
         if found is None:
             try:
                 found = _record_at(data, at, base_offset, base_timestamp)
-            except _CutError as cut:
+            except FaultError as cut:
                 raise corrupt(position, *cut.args) from None
         record, at = found
         if append:
@@ -280,27 +290,18 @@ def _records(
 def _message_size(data: memoryview, at: int) -> int:
     """The size of the message at a position of a message set, which must be whole."""
     left = len(data) - at
-    length = _SIZE.unpack_from(data, at + 8)[0] if left >= 12 else 14
-    if length < 14:
-        raise _CutError(Fault.SIZE, 0, length, 14)
-    if left < 17:
-        raise _CutError(Fault.SHORT, at, left, 26)
-    magic = data[at + 16]
-    if magic > 2:
-        raise _CutError(Fault.MAGIC, 0, magic - 256 if magic > 127 else magic, 2)
-    if length < _SMALLEST[magic]:
-        raise _CutError(Fault.SIZE, 0, length, _SMALLEST[magic])
-    if left < 12 + length:
-        raise _CutError(Fault.SHORT, at, left, 26)
-    return 12 + int(length)
+    size = stated_size(data, at)
+    if not 0 < size <= left:
+        raise FaultError(Fault.SHORT, at, left, 26)
+    return size
 
 
 def _field_at(data: memoryview, at: int, stop: int) -> tuple[bytes | None, int]:
     if stop - at < 4:
-        raise _CutError(Fault.SHORT, at, stop - at, 4)
+        raise FaultError(Fault.SHORT, at, stop - at, 4)
     length = _SIZE.unpack_from(data, at)[0]
     if not -1 <= length <= stop - at - 4:
-        raise _CutError(Fault.LENGTH, at, length, stop - at - 4)
+        raise FaultError(Fault.LENGTH, at, length, stop - at - 4)
     return (None, at + 4) if length < 0 else (bytes(data[at + 4 : at + 4 + length]), at + 4 + length)
 
 
@@ -309,21 +310,21 @@ def _message_at(
 ) -> tuple[Record, int]:
     size = _message_size(data, at)
     if data[at + 16] == 2:
-        raise _CutError(Fault.MAGIC, 0, 2, 1)
+        raise FaultError(Fault.MAGIC, 0, 2, 1)
     offset, _, crc, magic, attributes = _MESSAGE.unpack_from(data, at)
     if inside and verify:
         computed = crc32(data[at + 16 : at + size])
         if computed != crc:
-            raise _CutError(Fault.CRC, 0, computed, crc)
+            raise FaultError(Fault.CRC, 0, computed, crc)
     if inside and attributes & 7:
-        raise _CutError(Fault.NESTED, at, 0, 0)
+        raise FaultError(Fault.NESTED, at, 0, 0)
     timestamp = -1
     if magic:
         timestamp = _INT64.unpack_from(data, at + 18)[0] if stamp is None else stamp
     key, p = _field_at(data, at + 18 + 8 * magic, at + size)
     value, p = _field_at(data, p, at + size)
     if p != at + size:
-        raise _CutError(Fault.RECORD_SIZE, at, p - at, size)
+        raise FaultError(Fault.RECORD_SIZE, at, p - at, size)
     return Record(_wrapped(offset + shift), timestamp, key, value), p
 
 
@@ -334,7 +335,7 @@ def messages(
     view = memoryview(data).cast("B")
     try:
         shift = _wrapper_shift(view, magic, offset) if inside else 0
-    except _CutError as cut:
+    except FaultError as cut:
         raise corrupt(position, *cut.args) from None
     return _messages(view, position, inside, shift, timestamp if inside and append else None, verify)
 
@@ -347,12 +348,12 @@ def _wrapper_shift(data: memoryview, magic: int, offset: int) -> int:
         last = _INT64.unpack_from(data, at)[0]
         at += size
     if not at:
-        raise _CutError(Fault.EMPTY_WRAPPER, 0, 0, 0)
+        raise FaultError(Fault.EMPTY_WRAPPER, 0, 0, 0)
     # A wrapper offset of 0 was left by old librdkafka producers: inner offsets are then taken as they are.
     if magic == 0 or offset == 0:
         return 0
     if offset < last:
-        raise _CutError(Fault.WRAPPER_OFFSET, 0, offset, last)
+        raise FaultError(Fault.WRAPPER_OFFSET, 0, offset, last)
     return offset - last
 
 
@@ -363,6 +364,6 @@ def _messages(
     while at != len(data):
         try:
             record, at = _message_at(data, at, inside, verify, shift, stamp)
-        except _CutError as cut:
+        except FaultError as cut:
             raise corrupt(position, *cut.args) from None
         yield record

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kafkawire.implementation import load
-from kafkawire.records.build import NO_LIMIT, BatchBuilder, header_template
+from kafkawire.records.build import NO_LIMIT, BatchBuilder, checked_codec, header_template
 from kafkawire.records.columns import HEADERS
 from kafkawire.records.compression import Codec, compress
-from kafkawire.records.encode import rows_of
-from kafkawire.records.errors import InvalidRecordError
+from kafkawire.records.encode import divided, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from kafkawire.records import encode as form
     from kafkawire.records.kernel import Buffer
 else:
@@ -77,13 +74,9 @@ def from_arrow(
     >>> to_arrow(data, columns=["offset", "key", "value"]).to_pylist()[1]
     {'offset': 1, 'key': None, 'value': b'two'}
     """
-    codec = Codec.of(compression)
-    if base_offset < 0:
-        raise InvalidRecordError(f"base offset {base_offset}, expected 0 or more")
+    codec = checked_codec(magic, compression, base_offset, is_transactional or producer_id != -1)
     most = NO_LIMIT if records_per_batch is None else max(1, records_per_batch)
     chunks = [_canonical(chunk) for chunk in (rows.to_batches() if isinstance(rows, pa.Table) else [rows])]
-    if magic < 2:
-        return b"".join(_messages_of(chunks, magic, codec, level, base_offset, most, batch_bytes))
     fields = (is_transactional, False, leader_epoch, producer_id, producer_epoch, base_sequence)
     template = header_template(codec, None, None, *fields)
     parts = []
@@ -91,40 +84,17 @@ def from_arrow(
     def pack(data: Buffer) -> Buffer:
         return compress(codec, data, level=level)
 
-    for chunk in chunks:
-        data, base_offset, base_sequence = form.encode(
-            *(chunk, template, base_offset, base_sequence, most, batch_bytes, pack if codec else None)
-        )
-        parts.append(data)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    def begin(offset: int) -> BatchBuilder:
+        return BatchBuilder(magic=magic, compression=codec, level=level, base_offset=offset, size_limit=batch_bytes)
 
-
-def _messages_of(
-    chunks: Iterable[pa.RecordBatch],
-    magic: int,
-    codec: Codec,
-    level: int | None,
-    base_offset: int,
-    most: int,
-    batch_bytes: int,
-) -> Iterator[bytes]:
-    """Rows as magic 0 or 1 messages, or wrappers of them."""
-    builder: BatchBuilder | None = None
     for chunk in chunks:
-        for values in rows_of(chunk):
-            offset = values.get("offset", base_offset)
-            stamp = values.get("timestamp")
-            record = (
-                *(values.get("key"), values.get("value"), -1 if stamp is None else stamp),
-                *([(entry["key"], entry["value"]) for entry in values.get("headers") or ()], offset),
+        if magic == 2:
+            data, base_offset, base_sequence = form.encode(
+                *(chunk, template, base_offset, base_sequence, most, batch_bytes, pack if codec else None)
             )
-            if builder is None or builder.count >= most or not builder.append(*record):
-                if builder is not None:
-                    yield builder.build()
-                builder = BatchBuilder(
-                    magic=magic, compression=codec, level=level, base_offset=offset, size_limit=batch_bytes
-                )
-                builder.append(*record)
-            base_offset = offset + 1
-    if builder is not None:
-        yield builder.build()
+            parts.append(data)
+            continue
+        for builder in divided(records_of(chunk, base_offset), begin, most):
+            parts.append(builder.build())
+            base_offset = builder.next_offset
+    return parts[0] if len(parts) == 1 else b"".join(parts)

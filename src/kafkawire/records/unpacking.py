@@ -36,6 +36,7 @@ def decompress(
     Traceback (most recent call last):
     kafkawire.records.errors.DecompressedSizeError: batch at byte 0: its gzip data unpacks to more than 99 bytes
     """
+    data = memoryview(data).cast("B")
     whole = None
     if codec == Codec.LZ4 and magic > 0:
         whole = _whole_lz4(data, limit)
