@@ -56,6 +56,8 @@ def test_offsets_may_leave_gaps_and_only_rise() -> None:
     with pytest.raises(InvalidRecordError, match="expected 8"):
         builder.append(None, b"b", offset=5 + 2**31)
     builder.append(None, b"b", offset=5 + 2**31 - 1)
+    with pytest.raises(InvalidRecordError, match=f"expected {2**63 - 9} to {2**63 - 2}$"):
+        BatchBuilder(base_offset=2**63 - 9).append(None, b"", offset=2**63 - 1)
     assert [row[0] for row in rows_of_columns(builder.build())] == [7, 5 + 2**31 - 1]
     assert parse_header(builder.build()).base_offset == 5
 
@@ -140,12 +142,15 @@ def test_last_offset_may_not_lie_before_the_records() -> None:
         builder.build(last_offset=2**31)
 
 
-@pytest.mark.parametrize("timestamp", [2**63 - 1, -(2**63), -2, 0])
-def test_any_int64_is_a_timestamp(timestamp: int) -> None:
+@pytest.mark.parametrize("stamps", [(-1, 2**63 - 1), (-1, -(2**63)), (-1, -2), (-1, 0), (-5, -9)])
+def test_any_int64_is_a_timestamp(stamps: tuple[int, int]) -> None:
     builder = BatchBuilder()
-    builder.append(None, b"", -1)
-    builder.append(None, b"", timestamp)
-    assert [row[1] for row in rows_of_columns(builder.build())] == [-1, timestamp]
+    for timestamp in stamps:
+        builder.append(None, b"", timestamp)
+    assert tuple(row[1] for row in rows_of_columns(builder.build())) == stamps
+    assert parse_header(builder.build()).max_timestamp == max(-1, *stamps)
+    rows = pa.record_batch({"value": [b"", b""], "timestamp": stamps})
+    assert from_arrow(rows) == builder.build()
 
 
 @pytest.mark.parametrize(("magic", "codec"), FORMATS)

@@ -126,8 +126,8 @@ cdef class Appender:
         record.timestamp = timestamp
         record.offset = self.next_offset if offset is None else <int64_t> offset
         if record.offset < self.next_offset or record.offset - self.base_offset > INT32_MAX or record.offset == INT64_MAX:
-            raise InvalidRecordError(
-                f"offset {record.offset}, expected {self.next_offset} to {self.base_offset + INT32_MAX}")
+            last = min(<object> self.base_offset + INT32_MAX, INT64_MAX - 1)
+            raise InvalidRecordError(f"offset {record.offset}, expected {self.next_offset} to {last}")
         record.headers = record.headers_size = 0
         if headers:
             pairs = tuple(headers)

@@ -174,7 +174,7 @@ static int kw_fill_batch(kw_rows *rows, kw_out *out, kw_filled *filled) {
     const kw_rows in = *rows;
     const int64_t start = out->used - 61;
     const int64_t end = in.length - in.next_row > in.records_per_batch ? in.next_row + in.records_per_batch : in.length;
-    int64_t row = in.next_row, next_offset = in.next_offset, base_offset = 0, base_timestamp = 0, max_timestamp = 0;
+    int64_t row = in.next_row, next_offset = in.next_offset, base_offset = 0, base_timestamp = 0, max_timestamp = -1;
     int64_t used = out->used;
     const int64_t capacity = out->capacity;
     uint8_t *const data = out->data;
@@ -205,7 +205,7 @@ static int kw_fill_batch(kw_rows *rows, kw_out *out, kw_filled *filled) {
         }
         if (row == in.next_row) {
             base_offset = offset;
-            base_timestamp = max_timestamp = timestamp;
+            base_timestamp = timestamp;
         }
         if (offset - base_offset > INT32_MAX) break;
         if (most > KW_LARGEST) {

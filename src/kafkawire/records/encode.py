@@ -109,7 +109,7 @@ class Appender:
         if offset is None:
             offset = self.next_offset
         if not self.next_offset <= offset <= self._last_offset:
-            raise InvalidRecordError(f"offset {offset}, expected {self.next_offset} to {self.base_offset + _INT32_MAX}")
+            raise InvalidRecordError(f"offset {offset}, expected {self.next_offset} to {self._last_offset}")
         pairs = tuple(headers)
         if pairs and self.magic < 2:
             raise InvalidRecordError(f"magic {self.magic} has no headers, {len(pairs)} given")
