@@ -10,13 +10,15 @@ from tests.client.fake import HANG_UP, FakeBroker
 from kafkawire.messages import InitProducerIdResponse, ProduceResponse
 from kafkawire.records import add_sequence, read_batches
 
+TOO_LARGE = 10
 STORED, LOSE_ANSWER, LOSE_REQUEST = "stored", "stored, but the answer is lost", "the request is lost"
 
 
 class ProducedLog:
     """Checks sequences as a broker does; `faults` say what happens to the next requests, in order.
 
-    A fault is one of the words above, or an error code that refuses the batch.
+    A fault is one of the words above, or an error code that refuses the batch. A batch of more than `most` records is
+    too large.
     """
 
     def __init__(self) -> None:
@@ -24,6 +26,8 @@ class ProducedLog:
         self.faults: deque[str | int] = deque()
         self.epochs: list[tuple[int, int]] = []
         self.ids_given = 0
+        self.most = 1_000_000
+        self.refused_as_too_large = 0
         self.state: dict[int, tuple[int, int, deque[tuple[int, int, int]]]] = {}
 
     def broker(self, partitions: int = 1) -> FakeBroker:
@@ -46,6 +50,9 @@ class ProducedLog:
         fault = self.faults.popleft() if self.faults else STORED
         if fault == LOSE_REQUEST:
             return HANG_UP
+        if batch.record_count > self.most:
+            self.refused_as_too_large += 1
+            fault = TOO_LARGE
         code, offset = (fault, -1) if isinstance(fault, int) else self._store(batch)
         if fault == LOSE_ANSWER:
             return HANG_UP

@@ -111,6 +111,13 @@ def test_whatever_fails_rows_arrive_once_and_in_order(seed: int) -> None:
     asyncio.run(main())
 
 
+def test_batches_too_large_for_the_broker_go_in_halves_and_the_next_are_smaller(broker: RunningBroker) -> None:
+    broker.create_topic("narrow", max_message_bytes="1000")
+    values = [b"%0100d" % number for number in range(100)]
+    write(broker.bootstrap, "narrow", {"value": values[:60]}, {"value": values[60:]})
+    assert [row["value"] for row in read(broker.bootstrap, "narrow")] == values
+
+
 def test_what_the_broker_refuses_is_raised_with_its_reason(broker: RunningBroker) -> None:
     broker.create_topic("tight", max_message_bytes="200")
     with pytest.raises(MessageTooLargeError, match="tight-0"):

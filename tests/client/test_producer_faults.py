@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.fake import SILENCE
-from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, ProducedLog
+from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, TOO_LARGE, ProducedLog
 
 from kafkawire.client.errors import RequestTimeoutError
 from kafkawire.client.producer import Producer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
-NOT_ENOUGH_REPLICAS, NOT_LEADER, TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 10, 45, 59
+NOT_ENOUGH_REPLICAS, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 45, 59
 QUICK = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5}
 
 
@@ -134,6 +134,66 @@ def test_a_batch_that_is_refused_for_good_fails_and_those_behind_it_go_on() -> N
             assert isinstance(results[0], MessageTooLargeError)
             assert "t-0" in str(results[0])
             assert log.values == numbers(4)[1:]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("acks", "codec"), [("all", "none"), ("all", "gzip"), ("1", "none")])
+def test_a_batch_too_large_for_the_broker_goes_in_halves_with_its_sequences(acks: str, codec: str) -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        options = {"acks": acks, "linger_ms": 60_000, "max_batch_size": 200, "compression_type": codec}
+        async with log.broker() as fake, producer_to(fake.bootstrap, **options) as producer:
+            await asyncio.gather(await producer.send("t", b"known"), producer.flush())
+            log.most = 3
+            log.faults.extend([STORED, STORED, LOSE_ANSWER, NOT_ENOUGH_REPLICAS, STORED, LOSE_REQUEST])
+            futures = [await producer.send("t", value) for value in numbers(40)]
+            told: list[int] = []
+            futures[17].add_done_callback(lambda future: told.append(future.result().offset))
+            await producer.flush()
+            assert all(future.done() for future in futures)
+            places = await asyncio.gather(*futures)
+            if acks == "all":
+                assert log.values == [b"known", *numbers(40)]
+                assert [place.offset for place in places] == list(range(1, 41))
+                assert told == [18]
+                assert set(log.epochs) == {(1001, 0)}
+            assert [log.values[place.offset] for place in places] == numbers(40)
+
+    asyncio.run(main())
+
+
+def test_after_a_batch_was_too_large_the_next_ones_are_smaller() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.most = 4
+        async with log.broker() as fake, producer_to(fake.bootstrap, linger_ms=60_000, max_batch_size=300) as producer:
+            for _ in range(4):
+                await producer.send("t", b"x")
+                await producer.flush()
+            for _ in range(3):
+                futures = [await producer.send("t", b"%02d" % number) for number in range(20)]
+                await producer.flush()
+                await asyncio.gather(*futures)
+                refused = log.refused_as_too_large
+                log.refused_as_too_large = 0
+            assert refused == 0
+            assert log.values == [*[b"x"] * 4, *[b"%02d" % number for number in range(20)] * 3]
+
+    asyncio.run(main())
+
+
+def test_a_single_record_too_large_for_the_broker_fails_and_its_neighbours_arrive() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.faults.extend([STORED, TOO_LARGE, TOO_LARGE, TOO_LARGE])
+        async with log.broker() as fake, producer_to(fake.bootstrap, linger_ms=60_000) as producer:
+            await asyncio.gather(await producer.send("t", b"known"), producer.flush())
+            futures = [await producer.send("t", value) for value in numbers(4)]
+            await producer.flush()
+            results = await asyncio.gather(*futures, return_exceptions=True)
+            assert isinstance(results[0], MessageTooLargeError)
+            assert log.values == [b"known", *numbers(4)[1:]]
 
     asyncio.run(main())
 

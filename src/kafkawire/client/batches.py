@@ -6,6 +6,8 @@ Rules:
   in the order of their sequences, and one at a time until one succeeds.
 - Where a sequence was used that the broker may never have seen (a batch given up, or refused for good), the epoch goes
   up by one and the sequences of what is left start at 0: the state is the partition's own, so no other one is touched.
+- A batch that a broker finds too large goes on in two halves, which share its sequences, so that what follows keeps its
+  own.
 - Until the first batch of a producer id and epoch is acknowledged, it goes alone: a broker takes any sequence from a
   producer that it does not know, so a second batch could be stored before the first one's retry.
 """
@@ -16,14 +18,15 @@ import struct
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.client.outcome import Outcome
-from kafkawire.records import BatchBuilder, add_sequence, crc32c
+from kafkawire.records import BatchBuilder, add_sequence, crc32c, read_batches
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Sequence
 
     from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.options import ProducerOptions
+    from kafkawire.client.outcome import Outcome
 
 MAX_EPOCH: Final = 32767
 MAX_IN_FLIGHT: Final = 5  # what a broker remembers of each producer
@@ -49,6 +52,7 @@ class SendBatch:
         "data",
         "done",
         "finished",
+        "halves",
         "is_expired",
         "opened_at",
         "outcome",
@@ -57,13 +61,11 @@ class SendBatch:
         "timer",
     )
 
-    def __init__(self, options: ProducerOptions, loop: asyncio.AbstractEventLoop) -> None:
-        self.builder = BatchBuilder(
-            compression=options.codec, level=options.compression_level, size_limit=options.max_batch_size
-        )
-        self.append = self.builder.append
-        self.outcome = Outcome(loop)
-        self.opened_at = loop.time()
+    def __init__(self, builder: BatchBuilder, outcome: Outcome) -> None:
+        self.builder = builder
+        self.append = builder.append
+        self.outcome = outcome
+        self.opened_at = outcome.loop.time()
         self.data: bytes | bytearray | None = None
         self.sequence: int | None = None
         self.attempts = 0
@@ -72,6 +74,7 @@ class SendBatch:
         self.done = False
         self.timer: asyncio.TimerHandle | None = None
         self.finished: list[asyncio.Future[None]] = []
+        self.halves: tuple[SendBatch, ...] = ()
 
     def build(self) -> bytes | bytearray:
         """The batch in bytes, made once."""
@@ -99,6 +102,20 @@ class SendBatch:
         """There will be nothing more."""
         self.outcome.fail(error)
         self._finish()
+
+    def split(self, options: ProducerOptions) -> tuple[SendBatch, SendBatch]:
+        """The same records in two batches; who waits for this one finds them in `halves`."""
+        builders = split_batch(self.build(), options)
+        outcomes = self.outcome.split(builders[0].count)
+        first, second = (SendBatch(*each) for each in zip(builders, outcomes, strict=True))
+        first.attempts = second.attempts = self.attempts
+        first.size = self.size // 2
+        second.size = self.size - first.size
+        if self.sequence is not None:
+            first.sequence, second.sequence = self.sequence, add_sequence(self.sequence, first.count)
+        self.halves = first, second
+        self._finish()
+        return first, second
 
     def _finish(self) -> None:
         self.done = True
@@ -196,11 +213,12 @@ class PartitionQueue:
 
     def send_again(self, batch: SendBatch, not_before: float) -> None:
         """Back to the front, behind those that were sent before it."""
-        self.in_flight.remove(batch)
-        self.recovering = True
+        self._put_back(batch, [batch])
         self.not_before = not_before
-        position = sum(1 for other in self.waiting if other.attempts and _is_before(other, batch))
-        self.waiting.insert(position, batch)
+
+    def send_halves(self, batch: SendBatch) -> None:
+        """In its place, the two batches that it was split into."""
+        self._put_back(batch, batch.halves)
 
     def give_up(self, batch: SendBatch) -> None:
         """The batch will not be sent again; its sequence may be missing at the broker."""
@@ -213,11 +231,42 @@ class PartitionQueue:
         if batch.sequence is not None:
             self.must_restart = True
 
+    def _put_back(self, sent: SendBatch, again: Sequence[SendBatch]) -> None:
+        self.in_flight.remove(sent)
+        self.recovering = True
+        for batch in reversed(again):
+            position = sum(1 for other in self.waiting if other.attempts and _is_before(other, batch))
+            self.waiting.insert(position, batch)
+
     def _start_sequences(self, identity: Identity) -> None:
         self.identity, self.next_sequence = identity, 0
         self.is_known = False
         for batch in self.waiting:
             batch.sequence = None
+
+
+def split_batch(data: bytes | bytearray | memoryview, options: ProducerOptions) -> tuple[BatchBuilder, BatchBuilder]:
+    """The records of a batch in two, each with its part of the sequences."""
+    (batch,) = read_batches(data, verify=False)
+    records = list(batch.records(verify=False))
+    middle = (len(records) + 1) // 2
+    sequences = batch.base_sequence, batch.base_sequence
+    if batch.base_sequence >= 0:
+        sequences = batch.base_sequence, add_sequence(batch.base_sequence, middle)
+    first, second = (
+        BatchBuilder(
+            compression=options.codec,
+            level=options.compression_level,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=sequence,
+        )
+        for sequence in sequences
+    )
+    for number, record in enumerate(records):
+        half = first if number < middle else second
+        half.append(record.key, record.value, record.timestamp, record.headers)
+    return first, second
 
 
 def _is_before(one: SendBatch, other: SendBatch) -> bool:

@@ -4,6 +4,8 @@ Rules:
 - A client is opened by making it and closed by `close` or its `with`; between, any thread may call it.
 - Iterating a consumer takes records in runs, but its position moves record by record: what is committed is what the
   loop has come to.
+- A record of a topic that is not known yet waits for it in `send`, as in Java's producer, so that it does not keep the
+  records of other threads waiting.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.client.admin import Admin as AsyncAdmin
 from kafkawire.client.consumer import Consumer as AsyncConsumer
 from kafkawire.client.delivery import Delivery
-from kafkawire.client.errors import ClosedError
+from kafkawire.client.errors import BufferFullError, ClosedError, RequestTimeoutError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.producer import Producer as AsyncProducer
-from kafkawire.client.shared_loop import SHARED, BlockingClient
+from kafkawire.client.shared_loop import CLOSED, SHARED, BlockingClient
+from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
     import re
@@ -63,6 +66,8 @@ class Producer(BlockingClient):
         self._room = threading.Event()
         self._room.set()
         self._pumping = False
+        self._pump_task: asyncio.Task[None] | None = None
+        self._known = self._client.known_topics
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -82,11 +87,19 @@ class Producer(BlockingClient):
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
     ) -> Delivery:
-        """Take a record; the delivery tells where it ended up. Waits while thousands of records wait for the loop."""
+        """Take a record; the delivery tells where it ended up.
+
+        Waits, at most `max_block_ms`, for the topic's metadata and while thousands of records wait for the loop.
+        """
         if not self._is_open:
-            raise ClosedError("the client is closed")
-        self._room.wait()
+            raise ClosedError(CLOSED)
         future = Delivery()
+        if topic not in self._known or not self._room.is_set():
+            try:
+                self._wait_to_take(topic)
+            except KafkaWireError as error:
+                future.set_exception(error)
+                return future
         with self._handing_over:
             self._taken.append((future, (topic, value, key, partition, timestamp_ms, headers)))
             if len(self._taken) >= _MOST_TAKEN:
@@ -112,6 +125,15 @@ class Producer(BlockingClient):
         """Send any message of any version; its answer."""
         return self._run(self._client.raw(message, node_id=node_id, version=version))
 
+    def _wait_to_take(self, topic: str) -> None:
+        if SHARED.is_here():
+            return  # who sends from a callback would wait for itself; its record waits its turn on the loop
+        patience = self._client.options.max_block_ms / 1000
+        if not self._room.wait(patience):
+            raise BufferFullError(f"{len(self._taken)} records wait to be taken, and none was within {patience:g} s")
+        if topic not in self._known:
+            self._run(self._client.partitions_for(topic))
+
     def _start_pump(self) -> None:
         self._pump_task = SHARED.loop.create_task(self._pump())
 
@@ -123,15 +145,27 @@ class Producer(BlockingClient):
                     await self._client.send(*record, _waiter=future)
                 except Exception as error:
                     future.set_exception(error)
+                    if isinstance(error, RequestTimeoutError) and record[0] not in self._known:
+                        self._refuse_rest(record[0], error)
             with self._handing_over:
                 self._room.set()
                 if not self._taken:
                     self._pumping = False
                     return
 
+    def _refuse_rest(self, topic: str, error: Exception) -> None:
+        """Whoever waits behind a record whose topic did not come has waited for it as long."""
+        with self._handing_over:
+            refused = [future for future, record in self._taken if record[0] == topic]
+            self._taken = deque(each for each in self._taken if each[1][0] != topic)
+        for future in refused:
+            future.set_exception(error)
+
     async def _flush(self) -> None:
-        while self._taken or self._pumping:
+        while self._pumping:
             await asyncio.sleep(0)
+            if self._pump_task is not None:
+                await asyncio.wait([self._pump_task])
         await self._client.flush()
 
 
@@ -163,7 +197,10 @@ class Consumer(BlockingClient):
                 self._client.mark(partition, record.offset + 1)
                 yield record
             if self._is_open:
-                self._run_of = self._run(self._next_run())
+                try:
+                    self._run_of = self._run(self._next_run())
+                except ClosedError:
+                    return
 
     def subscribe(
         self,

@@ -4,6 +4,8 @@ Rules:
 - A leader has one request of ours at a time, with at most one batch of each partition.
 - A batch whose fate is unknown, or that may succeed later, is sent again alone until it is written or
   `delivery_timeout_ms` is over. Nothing that follows it in its partition has been sent by then.
+- A batch that is too large for the broker is sent in halves, down to a single record; from then on the topic's batches
+  are that small (`limits`).
 - A topic that does not exist is asked for in the way that lets a broker create it, until `max_block_ms` is over.
 """
 
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafkawire.client.backoff import wait_before
+from kafkawire.client.batches import split_batch
 from kafkawire.client.errors import ClientError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID, Node, TopicPartition
 from kafkawire.client.produce_versions import produce_version
@@ -27,7 +30,7 @@ from kafkawire.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from kafkawire.messages.errors import ErrorCode, error_for
+from kafkawire.messages.errors import ErrorCode, MessageTooLargeError, error_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,6 +59,7 @@ class BulkSender:
         self._cluster = SocketCluster(options)
         self._connections: dict[Node, SocketConnection] = {}
         self._in_flight: dict[Node, list[BulkBatch]] = {}
+        self.limits: dict[str, int] = {}
         self._fresh_until: dict[str, float] = {}
 
     def close(self) -> None:
@@ -160,8 +164,22 @@ class BulkSender:
             self._send_again(batch, error)
 
     def _send_again(self, batch: BulkBatch, error: KafkaWireError) -> None:
+        place = batch.partition
+        if isinstance(error, MessageTooLargeError):
+            halves = split_batch(batch.records, self._options)
+            if not halves[1].count:
+                raise error
+            size = len(batch.records)
+            self.limits[place.topic] = min(self.limits.get(place.topic, size), size // 2)
+            for half in halves:
+                self._send_alone(BulkBatch(place, memoryview(half.build())), error)
+            return
         if not is_retriable(error):
             raise error
+        time.sleep(self._options.retry_backoff_ms / 1000)
+        self._send_alone(batch, error)
+
+    def _send_alone(self, batch: BulkBatch, error: KafkaWireError) -> None:
         place = batch.partition
 
         def attempt() -> None:
@@ -179,8 +197,10 @@ class BulkSender:
             for _, refusal in self._refused([batch], answer):
                 raise refusal
 
-        time.sleep(self._options.retry_backoff_ms / 1000)
-        self._until(f"{place}, after {error}", self._options.delivery_timeout_ms, attempt)
+        try:
+            self._until(f"{place}, after {error}", self._options.delivery_timeout_ms, attempt)
+        except MessageTooLargeError as refusal:
+            self._send_again(batch, refusal)
 
     def _request(self, connection: SocketConnection, batches: list[BulkBatch]) -> tuple[ProduceRequest, int]:
         version = produce_version(connection, self._options.codec)

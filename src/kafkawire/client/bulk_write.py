@@ -131,7 +131,7 @@ class BulkWriter:
                 producer_id=producer_id,
                 producer_epoch=epoch,
                 base_sequence=sequence,
-                batch_bytes=options.max_batch_size,
+                batch_bytes=self._sender.limits.get(place.topic, options.max_batch_size),
             )
         )
         if options.is_idempotent:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import warnings
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafkawire.client.backoff import retrying, wait_before
@@ -75,14 +76,18 @@ class Cluster:
         self._closed = True
         opened = list(self._connections.values())
         tasks = [each for each in (self._ageing, self._refreshing, self._queued) if each is not None]
-        for task in (*tasks, *opened):
-            task.cancel()
-        await asyncio.gather(*tasks, *opened, return_exceptions=True)
         for each in opened:
             if _is_open(each):
                 each.result().close()
+        for task in (*tasks, *opened):
+            task.cancel()
         self._connections.clear()
+        await asyncio.gather(*tasks, *opened, return_exceptions=True)
         await asyncio.sleep(0)  # transports end on the loop's next turn
+
+    def __del__(self) -> None:
+        if not self._closed:
+            warnings.warn("a Kafka client was not stopped", ResourceWarning, source=self, stacklevel=1)
 
     async def connection(self, node_id: int, purpose: str = "") -> Connection:
         """The connection to a broker, made if need be; the first attempt after failures waits its time."""
@@ -97,7 +102,7 @@ class Cluster:
                 task.result().close()
             task = asyncio.create_task(self._open(node))
             self._connections[node_id, purpose] = task
-        return await asyncio.shield(task)
+        return await self._shared(task)
 
     async def request(
         self, node_id: int, message: Message, answer: type[_Answer], *, purpose: str = "", timeout: float | None = None
@@ -142,11 +147,10 @@ class Cluster:
         self.wanted.update(topics)
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh())
-            await asyncio.shield(self._refreshing)
-            return
+            return await self._shared(self._refreshing)
         if self._queued is None or self._queued.done():
             self._queued = asyncio.create_task(self._refresh_after(self._refreshing))
-        await asyncio.shield(self._queued)
+        return await self._shared(self._queued)
 
     async def topic(self, name: str, *, seconds: float | None = None) -> TopicInfo:
         """A topic that exists and has leaders, waited for until time is up."""
@@ -204,6 +208,16 @@ class Cluster:
     def forget_coordinator(self, kind: int, key: str) -> None:
         """It moved, or is gone: ask anew next time."""
         self._coordinators.pop((kind, key), None)
+
+    async def _shared(self, task: asyncio.Task[_Result]) -> _Result:
+        """Wait for what others may wait for too; who is closed meanwhile is told so, not cancelled."""
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            waiting = asyncio.current_task()
+            if self._closed and task.cancelled() and waiting is not None and not waiting.cancelling():
+                raise ClosedError("the client was closed meanwhile") from None
+            raise
 
     async def _recover(self, error: KafkaWireError) -> None:
         if not isinstance(error, KafkaError) or error.refresh_metadata:

@@ -7,6 +7,7 @@ Rules:
   is still wanted, and the broker serves one request at a time anyway.
 - When a connection ends, everything that waits on it fails with the reason, at once.
 - A throttled answer keeps us quiet for as long as the broker asks.
+- What is never answered counts as sent when the system has all of it: closing throws away what still waits here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError
-from kafkawire.client.greeting import greet
+from kafkawire.client.greeting import greet, lost_before
 from kafkawire.client.inbox import Inbox
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -61,6 +62,7 @@ class Connection(asyncio.BufferedProtocol):
         self._inbox = Inbox(options.receive_message_max_bytes)
         self._pending: deque[_Pending] = deque()
         self._turns: deque[asyncio.Future[None]] = deque()
+        self._granted = 0
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._quiet_until = 0.0
@@ -77,8 +79,10 @@ class Connection(asyncio.BufferedProtocol):
             async with asyncio.timeout(options.connect_timeout_ms / 1000):
                 await loop.create_connection(lambda: connection, host, port, ssl=tls)
                 await connection._greet()
-        except TimeoutError:
+        except TimeoutError as error:
             connection.close()
+            if isinstance(error, KafkaWireError):
+                raise
             raise RequestTimeoutError(
                 f"{connection.place}: no connection within {options.connect_timeout_ms} ms"
             ) from None
@@ -116,9 +120,17 @@ class Connection(asyncio.BufferedProtocol):
 
     async def notify(self, message: Message, *, version: int | None = None) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
+        seconds = self._options.request_timeout_ms / 1000
         if self._turns or not self._may_send():
-            await self._wait_for_turn(message, self._options.request_timeout_ms / 1000)
-        self._write(message, version)
+            await self._wait_for_turn(message, seconds)
+        assert self._transport is not None
+        self._transport.set_write_buffer_limits(high=0)
+        try:
+            self._write(message, version)
+            if not self._writable:
+                await self._wait_for_turn(message, seconds)
+        finally:
+            self._next_turn()
 
     def close(self, reason: Exception | None = None) -> None:
         """End the connection; what waits on it fails with the reason."""
@@ -132,9 +144,7 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 answer = await self._send(message, version, seconds)
             except ConnectionLostError as error:
-                hint = "" if self._options.tls() else "; does this listener want TLS?"
-                name = type(message).__name__.removesuffix("Request")
-                raise ConnectionLostError(f"{error} before it answered {name}{hint}") from error
+                raise lost_before(message, self._options, error) from error
             try:
                 message, version = words.send(answer)
             except StopIteration as done:
@@ -146,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
             raise self._reason
         return (
             self._writable
-            and len(self._pending) < self._options.max_in_flight_requests_per_connection
+            and len(self._pending) + self._granted < self._options.max_in_flight_requests_per_connection
             and self._loop.time() >= self._quiet_until
         )
 
@@ -156,33 +166,41 @@ class Connection(asyncio.BufferedProtocol):
         try:
             async with asyncio.timeout(seconds):
                 await turn
-        except TimeoutError:
+        except BaseException as error:
+            if turn.done() and not turn.cancelled() and not turn.exception():
+                self._granted -= 1
+            elif turn in self._turns:
+                self._turns.remove(turn)
+            self._next_turn()
+            if not isinstance(error, TimeoutError) or isinstance(error, KafkaWireError):
+                raise
             name = type(message).__name__.removesuffix("Request")
             raise RequestTimeoutError(f"{self.place}: {name} could not be sent within {seconds:g} s") from None
-        finally:
-            if not turn.done() or turn.cancelled():
-                self._turns.remove(turn)
-                self._next_turn()
+        self._granted -= 1
 
     def _next_turn(self) -> None:
-        if self._reason is not None:
-            while self._turns:
-                turn = self._turns.popleft()
-                if not turn.done():
-                    turn.set_exception(self._reason)
-            return
-        if self._turns and self._may_send():
+        """Let the first that waits go on, if it may; one whose waiter has left is passed over."""
+        while self._turns and (self._reason is not None or self._may_send()):
             turn = self._turns.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            if turn.done():
+                continue
+            if self._reason is not None:
+                turn.set_exception(self._reason)
+                continue
+            self._granted += 1
+            turn.set_result(None)
+            return
 
     def _send(self, message: Message, version: int | None, seconds: float) -> asyncio.Future[Message]:
-        which, chosen = self._write(message, version)
-        answer: asyncio.Future[Message] = self._loop.create_future()
-        pending = _Pending(which, chosen, self._correlation_id, answer, self._loop.call_later(seconds, self._expire))
-        self._pending.append(pending)
-        self._next_turn()
-        return answer
+        try:
+            which, chosen = self._write(message, version)
+            answer: asyncio.Future[Message] = self._loop.create_future()
+            timer = self._loop.call_later(seconds, self._expire)
+            self._pending.append(_Pending(which, chosen, self._correlation_id, answer, timer))
+            return answer
+        finally:
+            if self._turns:
+                self._next_turn()
 
     def _write(self, message: Message, version: int | None) -> tuple[Api, int]:
         if self._reason is not None:

@@ -10,13 +10,14 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkawire.client.arrow import ARROW_COLUMNS, ArrowDecoder
 from kafkawire.client.cluster import Cluster
 from kafkawire.client.committing import OffsetAndMetadata
-from kafkawire.client.errors import ClosedError, UnknownPartitionError
+from kafkawire.client.errors import ClosedError, RequestTimeoutError, UnknownPartitionError
 from kafkawire.client.fetcher import Fetcher
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.offsets import EARLIEST, LATEST
@@ -53,25 +54,32 @@ class Consumer:
         self._fetcher = Fetcher(self._cluster, self.options, self._assignment, self._subscription.look_up)
         self._news = asyncio.Event()
         self._current: Position | None = None
-        self._running = False
+        self._running = self._is_spent = False
         if topics:
             self._subscription.subscribe(topics, None, None)
 
     async def start(self) -> None:
         """Find the cluster; with a subscription, join the group."""
+        if self._running or self._is_spent:
+            raise ClosedError("a consumer is started once; make another")
         await self._cluster.start()
         self._running = True
-        await self._subscription.start()
+        try:
+            await self._subscription.start()
+        except BaseException:
+            await self.stop()
+            raise
         self._subscription.look_up()
 
     async def stop(self) -> None:
         """Commit, if that is done by itself; leave the group; close."""
         if self._running:
-            self._running = False
+            self._running, self._is_spent = False, True
             self._news.set()
-            await self._subscription.close()
-            await self._fetcher.close()
-            await self._cluster.close()
+            async with AsyncExitStack() as closing:
+                closing.push_async_callback(self._cluster.close)
+                closing.push_async_callback(self._fetcher.close)
+                closing.push_async_callback(self._subscription.close)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -91,7 +99,7 @@ class Consumer:
         """Read these topics, or those whose names match, from now on."""
         self._subscription.subscribe(topics, pattern, listener)
         if self._running:
-            self._following = asyncio.create_task(self._subscription.follow_or_fail())
+            self._subscription.follow_soon()
 
     async def unsubscribe(self) -> None:
         """Read nothing any more."""
@@ -210,13 +218,18 @@ class Consumer:
 
     async def position(self, partition: TopicPartition) -> int:
         """The offset of the next record of a partition, looked up if need be."""
+        seconds = self.options.default_api_timeout_ms / 1000
+        deadline = monotonic() + seconds
+        if self._state(partition).position is None:
+            self._subscription.look_up()
         while True:
             state = self._state(partition)
             if state.error is not None:
                 raise state.error
             if state.position is not None:
                 return state.position
-            await self._wait(None)
+            if not await self._wait(max(0.0, deadline - monotonic())):
+                raise RequestTimeoutError(f"{TopicPartition(*partition)}: no position found within {seconds:g} s")
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Go on at an offset."""

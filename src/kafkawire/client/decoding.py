@@ -6,6 +6,8 @@ Rules:
   first offset that the broker lists for it to its ABORT marker. Control batches are never handed out.
 - A chunk is decoded when its first record is wanted, batch after batch until enough came out; the rest waits.
 - What cannot be decoded is an error that names partition and offset. The records before it are handed out first.
+- So it is with what a deserializer refuses: its own error is raised, with a note that says where, once its record is
+  the next. `seek` goes past it.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ def _decode(
         try:
             batch = next(batches, None)
             if batch is None:
-                return _deserialized(records, options), None
+                return _deserialized(records, chunk, None, options)
             is_left_out = (filtering is not None and filtering.leaves_out(batch)) or batch.is_control
             found = [] if is_left_out else _records_of(batch, partition, position, options.check_crcs)
         except CorruptRecordError as error:
@@ -81,7 +83,7 @@ def _decode(
             size += len(found) * (_EACH + len(found[0].value or b""))
         position, end = max(position, batch.last_offset + 1), batch.end
     left = [] if filtering is None else filtering.left()
-    return _deserialized(records, options), Chunk(position, chunk.next_offset, chunk.records[end:], left)
+    return _deserialized(records, chunk, Chunk(position, chunk.next_offset, chunk.records[end:], left), options)
 
 
 def located(error: CorruptRecordError, partition: TopicPartition, records: memoryview) -> CorruptFetchError:
@@ -99,13 +101,26 @@ def _records_of(batch: Batch, partition: TopicPartition, position: int, verify: 
     return found
 
 
-def _deserialized(records: list[ConsumerRecord], options: ConsumerOptions) -> list[ConsumerRecord]:
+def _deserialized(
+    records: list[ConsumerRecord], chunk: Chunk, rest: Chunk | None, options: ConsumerOptions
+) -> tuple[list[ConsumerRecord], Chunk | None]:
     of_key, of_value = options.key_deserializer, options.value_deserializer
-    if of_key is not None:
-        records = [each if each.key is None else each._replace(key=of_key(each.key)) for each in records]
-    if of_value is not None:
-        records = [each if each.value is None else each._replace(value=of_value(each.value)) for each in records]
-    return records
+    if of_key is None and of_value is None:
+        return records, rest
+    done: list[ConsumerRecord] = []
+    for each in records:
+        what = "key"
+        try:
+            key = each.key if of_key is None or each.key is None else of_key(each.key)
+            what = "value"
+            value = each.value if of_value is None or each.value is None else of_value(each.value)
+        except Exception as error:
+            if done:
+                return done, chunk._replace(position=each.offset)
+            error.add_note(f"in the {what} of {each.topic}-{each.partition} at offset {each.offset}")
+            raise
+        done.append(each._replace(key=key, value=value))
+    return done, rest
 
 
 class _Aborted:

@@ -14,7 +14,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from kafkawire import __version__
-from kafkawire.client.errors import AuthenticationFailedError, ClientError
+from kafkawire.client.errors import AuthenticationFailedError, ClientError, ConnectionLostError
 from kafkawire.messages import (
     ApiVersionsResponse,
     Message,
@@ -52,6 +52,13 @@ def greet(options: ClientOptions) -> Greeting:
     if options.security_protocol.startswith("SASL"):
         yield from _authenticate(options, negotiated)
     return negotiated
+
+
+def lost_before(message: Message, options: ClientOptions, error: ConnectionLostError) -> ConnectionLostError:
+    """The error of a connection that ended before one of these requests was answered, with what may be wrong."""
+    hint = "" if options.security_protocol.endswith("SSL") else "; does this listener want TLS?"
+    name = type(message).__name__.removesuffix("Request")
+    return ConnectionLostError(f"{error} before it answered {name}{hint}")
 
 
 def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[tuple[Message, int], Message, None]:

@@ -71,10 +71,20 @@ class ClientOptions:
             return None
         if self.ssl_context is not None:
             return self.ssl_context
-        context = ssl.create_default_context(cafile=self.ssl_cafile)
+        try:
+            context = ssl.create_default_context(cafile=self.ssl_cafile)
+        except OSError as error:
+            raise OptionError(f"ssl_cafile {self.ssl_cafile!r}: {error.strerror or error}") from error
         context.check_hostname = self.ssl_check_hostname
         if self.ssl_certfile:
-            context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile, self.ssl_password)
+            # without a password OpenSSL would ask the terminal for one
+            password = self.ssl_password or ""
+            try:
+                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile, password)
+            except OSError as error:
+                files = f"ssl_certfile {self.ssl_certfile!r}, ssl_keyfile {self.ssl_keyfile!r}"
+                hint = "; is ssl_password right?" if isinstance(error, ssl.SSLError) else ""
+                raise OptionError(f"{files}: {error.strerror or error}{hint}") from error
         return context
 
 

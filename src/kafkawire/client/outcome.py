@@ -6,6 +6,7 @@ Rules:
 - A future speaks asyncio's protocol: it is awaited, gathered, waited for, cancelled and given callbacks like any other,
   on its producer's loop. It keeps the outcome alive, not the batch's bytes.
 - Cancelling a future means not to be told; the record is sent all the same.
+- A batch may go on in two. Who waits is handed on at once; a future follows its record when it is next asked.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Outcome:
         "_partition",
         "_waiters",
         "error",
+        "halves",
         "is_known",
         "loop",
         "timestamps",
@@ -58,6 +60,7 @@ class Outcome:
         self.timestamps: list[int] = []
         self.is_known = False
         self.error: BaseException | None = None
+        self.halves: tuple[Outcome, Outcome] | None = None
         self._waiters: list[tuple[int, Waiter]] = []
 
     def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
@@ -87,6 +90,18 @@ class Outcome:
         """Tell this one when the outcome is known, which it is not yet."""
         self._waiters.append((number, waiter))
 
+    def split(self, count: int) -> tuple[Outcome, Outcome]:
+        """The outcomes of the first records and of the others, whose batch goes on in two."""
+        first, second = self.halves = Outcome(self.loop), Outcome(self.loop)
+        first.timestamps, second.timestamps = self.timestamps[:count], self.timestamps[count:]
+        for number, waiter in self._waiters:
+            if number < count:
+                first.tell(number, waiter)
+            else:
+                second.tell(number - count, waiter)
+        self._waiters.clear()
+        return first, second
+
 
 class _Unasked:
     """What a future is until somebody asks for it; instances override only what changed."""
@@ -107,6 +122,7 @@ class RecordFuture(_Unasked):
     number: int
 
     def done(self) -> bool:
+        self._follow()
         return self.outcome.is_known or self._is_cancelled
 
     def cancelled(self) -> bool:
@@ -121,6 +137,7 @@ class RecordFuture(_Unasked):
     def exception(self) -> BaseException | None:
         if self._is_cancelled:
             raise asyncio.CancelledError
+        self._follow()
         if not self.outcome.is_known:
             raise asyncio.InvalidStateError("the record's fate is not known yet")
         return self.outcome.error
@@ -154,6 +171,15 @@ class RecordFuture(_Unasked):
 
     def set_exception(self, error: BaseException, /) -> None:
         self._tell_all()
+
+    def _follow(self) -> None:
+        """Be about the batch that the record is in by now."""
+        while (halves := self.outcome.halves) is not None:
+            first = len(halves[0].timestamps)
+            if self.number < first:
+                self.outcome = halves[0]
+            else:
+                self.outcome, self.number = halves[1], self.number - first
 
     def _tell_all(self) -> None:
         callbacks, self._callbacks = self._callbacks, []

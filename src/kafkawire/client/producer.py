@@ -6,15 +6,16 @@ Rules:
   partition that is ready.
 - What may succeed later is sent again until `delivery_timeout_ms` after the record was taken, never out of order; with
   idempotence (the default) never twice.
-- A record's future always ends: with its place, or with the reason.
+- A record's future always ends: with its place, or with the reason. A producer that is stopped in haste gives up what
+  it has; one that waits for room or metadata is told that it is too late.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kafkawire.client.batches import MAX_IN_FLIGHT, PartitionQueue, SendBatch
@@ -23,15 +24,14 @@ from kafkawire.client.errors import (
     BufferFullError,
     ClosedError,
     RecordTooLargeError,
-    RequestTimeoutError,
     UnknownPartitionError,
 )
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ProducerOptions, read_options
-from kafkawire.client.outcome import RecordFuture
+from kafkawire.client.outcome import Outcome, RecordFuture
 from kafkawire.client.partitioner import another_partition, partition_of_key
 from kafkawire.client.sender import Sender
-from kafkawire.records import record_size
+from kafkawire.records import BatchBuilder, record_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from kafkawire.client.outcome import RecordMetadata, Waiter
     from kafkawire.messages import Message
 
-_log = logging.getLogger("kafkawire.client")
 _new: Final = object.__new__
 _BUSY_LINGER: Final = 0.001  # a batch that follows a full one is about to be filled too
 
@@ -67,9 +66,12 @@ class Producer:
         self._flushing = 0
         self._wakes_soon = False
         self._running = False
+        self._is_spent = False
 
     async def start(self) -> None:
         """Find the cluster, and with idempotence get a producer id."""
+        if self._running or self._is_spent:
+            raise ClosedError("a producer is started once; make another")
         await self._cluster.start()
         self._loop = asyncio.get_running_loop()
         self._sender = Sender(self._cluster, self.options, self._wake, self._drain, self._release)
@@ -83,12 +85,18 @@ class Producer:
     async def stop(self) -> None:
         """Send what is left, or give it up in time; then close."""
         if self._running:
-            self._running = False
+            self._running, self._is_spent = False, True
+            for room in self._room:
+                if not room.done():
+                    room.set_exception(ClosedError("the producer was stopped before there was room"))
             try:
-                await self.flush()
+                await self._flush()
             finally:
-                await self._sender.close()
-                await self._cluster.close()
+                self._abandon()
+                try:
+                    await self._sender.close()
+                finally:
+                    await self._cluster.close()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -118,19 +126,27 @@ class Producer:
         info = self._cluster.metadata.topics.get(topic)
         if info is None or not info.partitions:
             info = await self._cluster.topic(topic, seconds=self.options.max_block_ms / 1000)
+            if not self._running:
+                raise ClosedError("the producer was stopped before the topic was found")
         if self._buffered >= self._most_buffered:
             await self._wait_for_room()
-        if (0 if key is None else len(key)) + (0 if value is None else len(value)) > self._check_above:
-            self._check_size(topic, key, value, headers or ())
         sticks = key is None and partition is None and self._partitioner is None
-        queue = self._sticky.get(topic) if sticks else self._queue_for(info, key, partition)
-        batch = None if queue is None else queue.filling
         stamp = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
         is_full = False
-        if batch is None or not batch.append(key, value, stamp, headers or ()):
-            is_full = batch is not None
-            batch = self._next_batch(info, queue, sticks)
-            batch.append(key, value, stamp, headers or ())
+        try:
+            headers = () if headers is None else tuple(headers)
+            if headers or (0 if key is None else len(key)) + (0 if value is None else len(value)) > self._check_above:
+                self._check_size(topic, key, value, headers)
+            queue = self._sticky.get(topic) if sticks else self._queue_for(info, key, partition)
+            batch = None if queue is None else queue.filling
+            if batch is None or not batch.append(key, value, stamp, headers):
+                is_full = batch is not None
+                batch = self._new_batch(topic)
+                batch.append(key, value, stamp, headers)
+                self._fill(batch, info, queue, sticks)
+        except (AttributeError, TypeError, ValueError):
+            _explain(key, value, headers)
+            raise
         size = batch.builder.size
         self._buffered += size - batch.size
         batch.size = size
@@ -159,18 +175,14 @@ class Producer:
 
     async def flush(self) -> None:
         """Send everything that was taken so far; returns when every one of those futures has ended."""
-        batches = [batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)]
-        batches += [queue.filling for queue in self._queues.values() if queue.filling is not None]
-        self._flushing += 1
-        try:
-            self._wake()
-            for batch in batches:
-                if not batch.done:
-                    finished: asyncio.Future[None] = self._loop.create_future()
-                    batch.finished.append(finished)
-                    await finished
-        finally:
-            self._flushing -= 1
+        if not self._running:
+            raise ClosedError("the producer is not started, or stopped")
+        await self._flush()
+
+    @property
+    def known_topics(self) -> Mapping[str, TopicInfo]:
+        """The topics whose records need not wait for metadata."""
+        return self._cluster.metadata.topics
 
     async def partitions_for(self, topic: str) -> set[int]:
         """The partitions of a topic."""
@@ -179,6 +191,33 @@ class Producer:
     async def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
         """Send any message of any version, to a chosen broker or to any; its answer."""
         return await self._cluster.raw(message, node_id=node_id, version=version)
+
+    async def _flush(self) -> None:
+        batches = [batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)]
+        batches += [queue.filling for queue in self._queues.values() if queue.filling is not None]
+        self._flushing += 1
+        try:
+            self._wake()
+            while batches:
+                batch = batches.pop()
+                if not batch.done:
+                    finished: asyncio.Future[None] = self._loop.create_future()
+                    batch.finished.append(finished)
+                    await finished
+                batches += batch.halves
+        finally:
+            self._flushing -= 1
+
+    def _abandon(self) -> None:
+        """Give up what is still there; after a flush that ended that is nothing."""
+        error = ClosedError("the producer was stopped before the record was delivered")
+        for queue in self._queues.values():
+            for batch in (*queue.in_flight, *queue.waiting, *([queue.filling] if queue.filling else ())):
+                if not batch.done:
+                    batch.fail(error)
+            queue.in_flight.clear()
+            queue.waiting.clear()
+            queue.filling = None
 
     def _most_in_flight(self) -> int:
         if not self.options.is_idempotent:
@@ -206,8 +245,14 @@ class Producer:
     def _available(self, info: TopicInfo) -> list[int]:
         return [number for number, each in info.partitions.items() if each.leader >= 0] or list(info.partitions)
 
-    def _next_batch(self, info: TopicInfo, queue: PartitionQueue | None, sticks: bool) -> SendBatch:
-        """A batch to go on with; records without keys go on in another partition."""
+    def _new_batch(self, topic: str) -> SendBatch:
+        options = self.options
+        limit = self._sender.limits.get(topic, options.max_batch_size)
+        builder = BatchBuilder(compression=options.codec, level=options.compression_level, size_limit=limit)
+        return SendBatch(builder, Outcome(self._loop))
+
+    def _fill(self, batch: SendBatch, info: TopicInfo, queue: PartitionQueue | None, sticks: bool) -> None:
+        """Go on with this batch; records without keys go on in another partition."""
         is_full = queue is not None and queue.filling is not None
         if queue is not None:
             queue.close_filling()
@@ -216,14 +261,13 @@ class Producer:
             queue = self._sticky[info.name] = self._queue(info, another_partition(self._available(info), last))
             if queue.filling is not None:
                 queue.close_filling()
-        batch = queue.filling = SendBatch(self.options, self._loop)
-        batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._expire, queue, batch)
+        queue.filling = batch
+        batch.timer = self._loop.call_later(self.options.delivery_timeout_ms / 1000, self._sender.expire, queue, batch)
         linger = self.options.linger_ms / 1000
         if linger or is_full:
             self._loop.call_later(linger or _BUSY_LINGER, self._wake)
         else:
             self._wake()
-        return batch
 
     def _serialize(self, key: Any, value: Any) -> tuple[Any, Any]:
         options = self.options
@@ -251,30 +295,21 @@ class Producer:
                 f"{self._buffered} bytes wait to be sent (buffer_memory is {self.options.buffer_memory}), "
                 f"and no room came free within {self.options.max_block_ms} ms"
             ) from None
+        finally:
+            # what room this one leaves is for the next, also where it left without having taken any
+            self._loop.call_soon(self._let_in)
 
     def _release(self, batch: SendBatch) -> None:
         self._buffered -= batch.size
-        while self._room and self._buffered < self.options.buffer_memory:
+        self._let_in()
+
+    def _let_in(self) -> None:
+        """Let the first that waits for room go on, if there is any."""
+        while self._room and self._buffered < self._most_buffered:
             room = self._room.popleft()
             if not room.done():
                 room.set_result(None)
-                break
-
-    def _expire(self, queue: PartitionQueue, batch: SendBatch) -> None:
-        if batch.done:
-            return
-        waited = self.options.delivery_timeout_ms
-        error = RequestTimeoutError(
-            f"{queue.partition}: {batch.count} records not delivered within {waited} ms ({batch.attempts} attempts)"
-        )
-        _log.warning("%s", error)
-        if batch in queue.in_flight:
-            batch.is_expired = True
-        else:
-            queue.give_up(batch)
-        batch.fail(error)
-        self._release(batch)
-        self._wake()
+                return
 
     def _wake(self) -> None:
         if not self._wakes_soon:
@@ -300,3 +335,16 @@ class Producer:
                 node = self._cluster.metadata.leader(*queue.partition)
                 ready.setdefault(-1 if node is None else node.id, []).append(queue)
         self._sender.send(ready)
+
+
+def _explain(key: Any, value: Any, headers: Iterable[tuple[str, bytes | None]] | None) -> None:
+    """Say what a record needs that cannot be written."""
+    for name, found in (("key", key), ("value", value)):
+        if not isinstance(found, (bytes, bytearray, memoryview, NoneType)):
+            kind = type(found).__name__
+            raise TypeError(f"{name}: expected bytes or None, found {kind}; encode it, or set {name}_serializer")
+    for header in headers or ():
+        match header:
+            case (str(), bytes() | bytearray() | memoryview() | None):
+                continue
+        raise TypeError(f"headers: expected pairs of str and bytes or None, found {header!r}")

@@ -3,6 +3,8 @@
 Rules:
 - A leader has at most `max_in_flight_requests_per_connection` requests of ours; what is ready meanwhile waits.
 - A batch whose fate is unknown (no answer, a broken connection) is sent again with the same sequence.
+- A batch that is too large for the broker is sent again in halves, down to a single record; from then on the topic's
+  batches are that small (`limits`).
 - OUT_OF_ORDER_SEQUENCE_NUMBER is harmless while an older batch is still to be sent again; from the oldest it means that
   the broker lost track, and the partition starts a new epoch.
 """
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.backoff import wait_before
 from kafkawire.client.batches import Identity
-from kafkawire.client.errors import ClientError, is_retriable
+from kafkawire.client.errors import ClientError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID
 from kafkawire.client.produce_versions import produce_version
 from kafkawire.exceptions import KafkaWireError
@@ -53,6 +55,7 @@ class Sender:
         self._wake = wake
         self._drain = drain
         self._release = release
+        self.limits: dict[str, int] = {}
         self._identity: Identity | None = None
         self._requests: Counter[int] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,6 +70,23 @@ class Sender:
         for task in [*self._tasks, *(each for each in (self._refreshing, self._renewing) if each)]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def expire(self, queue: PartitionQueue, batch: SendBatch) -> None:
+        """The time of a batch is over: its records are given up, wherever they are."""
+        if batch.done:
+            return
+        waited = self._options.delivery_timeout_ms
+        error = RequestTimeoutError(
+            f"{queue.partition}: {batch.count} records not delivered within {waited} ms ({batch.attempts} attempts)"
+        )
+        _log.warning("%s", error)
+        if batch in queue.in_flight:
+            batch.is_expired = True
+        else:
+            queue.give_up(batch)
+        batch.fail(error)
+        self._release(batch)
+        self._wake()
 
     def send(self, ready: dict[int, list[PartitionQueue]]) -> None:
         """Send a batch of each queue to its leader, as far as the leader may be sent more."""
@@ -183,6 +203,9 @@ class Sender:
                 _log.warning("%s: %s; the partition starts a new epoch", queue.partition, error)
                 queue.must_restart = True
             return self._again(queue, batch)
+        if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
+            _log.warning("%s: %s; sending its %d records in halves", queue.partition, error, batch.count)
+            return self._split(queue, batch)
         if batch.sequence is not None and code in _LOST_TRACK:
             _log.warning("%s: %s; asking for a new producer id", queue.partition, error)
             self._renew_soon()
@@ -196,6 +219,15 @@ class Sender:
         batch.fail(error)
         self._release(batch)
         return None
+
+    def _split(self, queue: PartitionQueue, batch: SendBatch) -> None:
+        topic = queue.partition.topic
+        self.limits[topic] = min(self.limits.get(topic, batch.size), batch.size // 2)
+        deadline = None if batch.timer is None else batch.timer.when()
+        for half in batch.split(self._options):
+            if deadline is not None:
+                half.timer = asyncio.get_running_loop().call_at(deadline, self.expire, queue, half)
+        queue.send_halves(batch)
 
     def _again(self, queue: PartitionQueue, batch: SendBatch) -> None:
         options, loop = self._options, asyncio.get_running_loop()

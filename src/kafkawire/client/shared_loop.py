@@ -3,13 +3,19 @@
 Rules:
 - The loop lives while any client is open.
 - A call waits for its work; a call from the loop's own thread (a listener, a callback) is refused, it would wait for
-  itself.
+  itself. Whoever waits when the loop ends is told that the client was closed.
+- Threads do not survive a fork: in the child the clients of the parent are closed, and new ones have a loop of their
+  own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import warnings
+import weakref
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from kafkawire.client.errors import ClientError, ClosedError
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 _Result = TypeVar("_Result")
+CLOSED: Final = "the client is closed, or was made before this process was forked"
 
 
 class SharedLoop:
@@ -26,8 +33,11 @@ class SharedLoop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
+        self.clients: weakref.WeakSet[BlockingClient] = weakref.WeakSet()
         self.loop: asyncio.AbstractEventLoop
         self._thread: threading.Thread
+        self._of_parent: list[asyncio.AbstractEventLoop] = []
+        os.register_at_fork(after_in_child=self._start_over)
 
     def enter(self) -> None:
         with self._lock:
@@ -43,20 +53,43 @@ class SharedLoop:
             if not self._users:
                 self.loop.call_soon_threadsafe(self.loop.stop)
                 self._thread.join()
-                self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+                self.loop.run_until_complete(_end_tasks())
                 self.loop.close()
+
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop's own thread."""
+        return threading.current_thread() is self._thread
 
     def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         """Run on the loop and wait here; an interrupt here ends it there."""
-        if threading.current_thread() is self._thread:
+        if self.is_here():
             work.close()
             raise ClientError("a call that waits, made on the clients' own thread, would wait for itself")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()
+        except CancelledError:
+            raise ClosedError("the client was closed meanwhile") from None
         except BaseException:
             future.cancel()
             raise
+
+    def _start_over(self) -> None:
+        if self._users:
+            self._of_parent.append(self.loop)  # its selector is the parent's too: nobody may close it here
+        self._lock, self._users = threading.Lock(), 0
+        for client in self.clients:
+            client._is_open = False
+        self.clients.clear()
+
+
+async def _end_tasks() -> None:
+    loop = asyncio.get_running_loop()
+    left = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await loop.shutdown_asyncgens()
 
 
 SHARED: Final = SharedLoop()
@@ -81,11 +114,13 @@ class BlockingClient:
             SHARED.leave()
             raise
         self._is_open = True
+        SHARED.clients.add(self)
         return client
 
     def _close(self, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._is_open:
             self._is_open = False
+            SHARED.clients.discard(self)
             try:
                 SHARED.run(stop())
             finally:
@@ -94,7 +129,7 @@ class BlockingClient:
     def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         if not self._is_open:
             work.close()
-            raise ClosedError("the client is closed")
+            raise ClosedError(CLOSED)
         return SHARED.run(work)
 
     def _on_loop(self, call: Callable[[], _Result]) -> _Result:
@@ -105,3 +140,7 @@ class BlockingClient:
 
     def __enter__(self) -> Self:
         return self
+
+    def __del__(self) -> None:
+        if self._is_open:
+            warnings.warn(f"{type(self).__name__} was not closed", ResourceWarning, source=self, stacklevel=1)

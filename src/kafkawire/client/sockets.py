@@ -23,7 +23,7 @@ from kafkawire.client.errors import (
     RequestTimeoutError,
     is_retriable,
 )
-from kafkawire.client.greeting import greet
+from kafkawire.client.greeting import greet, lost_before
 from kafkawire.client.inbox import Inbox
 from kafkawire.client.metadata import Metadata, Node
 from kafkawire.exceptions import KafkaWireError
@@ -133,8 +133,11 @@ class SocketConnection:
         while True:
             key = type(message).__schema__.key
             assert key is not None
-            self.send(message, version=version)
-            answer = self.receive(api(key).response, seconds=self._greeting_seconds)
+            try:
+                self.send(message, version=version)
+                answer = self.receive(api(key).response, seconds=self._greeting_seconds)
+            except ConnectionLostError as error:
+                raise lost_before(message, self._options, error) from error
             try:
                 message, version = words.send(answer)
             except StopIteration as done:

@@ -28,7 +28,7 @@ from kafkawire.messages import ListOffsetsResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 
     from kafkawire.client.cluster import Cluster
     from kafkawire.client.options import ConsumerOptions
@@ -64,7 +64,7 @@ class Subscription:
         self.last_poll = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._committing: asyncio.Task[None] | None = None
-        self._telling: set[asyncio.Task[None]] = set()
+        self._aside: set[asyncio.Task[None]] = set()
         self._running = False
 
     async def start(self) -> None:
@@ -77,7 +77,7 @@ class Subscription:
 
     async def close(self) -> None:
         self._running = False
-        tasks = [each for each in (self._looking, self._committing, *self._telling) if each is not None]
+        tasks = [each for each in (self._looking, self._committing, *self._aside) if each is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -119,12 +119,20 @@ class Subscription:
         else:
             self.membership.rejoin()
 
-    async def follow_or_fail(self) -> None:
+    def follow_soon(self) -> None:
         """As `follow`, for when nobody waits: the application is told when it next asks."""
+        self._do_aside(self._follow_or_fail())
+
+    async def _follow_or_fail(self) -> None:
         try:
             await self.follow()
         except KafkaWireError as error:
             self.fail(error)
+
+    def _do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
 
     async def unsubscribe(self) -> None:
         """Want nothing any more; the group is left."""
@@ -343,9 +351,7 @@ class Subscription:
         if set(every) != set(self.assignment.partitions):
             added = [each for each in every if each not in self.assignment.partitions]
             self.assignment.replace(every, self._first_goal())
-            task = asyncio.create_task(self._tell(self.listener.on_partitions_assigned, added))
-            self._telling.add(task)
-            task.add_done_callback(self._telling.discard)
+            self._do_aside(self._tell(self.listener.on_partitions_assigned, added))
         self.look_up()
 
     def _updated(self) -> None:
