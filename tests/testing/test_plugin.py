@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from tests.ports import lasting_port
 
 from kafkawire.broker.listeners import CannotListenError
 from kafkawire.messages import MetadataRequest, ProduceRequest
-from kafkawire.messages.errors import ErrorCode, ErrorLookupError
+from kafkawire.messages.errors import ErrorCode, ErrorLookupError, UnknownTopicOrPartitionError
 from kafkawire.messages.registry import UnknownMessageError
 from kafkawire.testing import RunningBroker
+from kafkawire.testing.faults import ImpossibleOrderError
 from kafkawire.testing.running import NotRunningError
 
 if TYPE_CHECKING:
@@ -78,11 +80,42 @@ def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
         kafka_broker.fail_next("Produec", 1)
     with pytest.raises(ErrorLookupError, match="did you mean NOT_COORDINATOR"):
         kafka_broker.fail_next("Produce", "NOT_COORDINATR")
+    with pytest.raises(ImpossibleOrderError, match="AddPartitionsToTxn is not served"):
+        kafka_broker.fail_next("AddPartitionsToTxn", "INVALID_TXN_STATE")
+    with pytest.raises(ImpossibleOrderError, match="Metadata cannot fail for one topic, only"):
+        kafka_broker.fail_next("Metadata", "LEADER_NOT_AVAILABLE", topic="orders")
+    with pytest.raises(ImpossibleOrderError, match="partition 1 of which topic"):
+        kafka_broker.fail_next("Produce", "MESSAGE_TOO_LARGE", partition=1)
     with pytest.raises(NotRunningError):
         RunningBroker().create_topic("orders")
+    with pytest.raises(NotRunningError):
+        _ = RunningBroker().bootstrap_servers
 
 
 def test_a_start_that_fails_says_why(kafka_broker: RunningBroker) -> None:
     port = int(kafka_broker.bootstrap_servers.rpartition(":")[2])
     with pytest.raises(CannotListenError, match="another process listens there"):
         RunningBroker(port=port).start()
+
+
+def test_records_are_put_in_and_looked_at_without_a_client(kafka_broker: RunningBroker) -> None:
+    kafka_broker.create_topic("orders", 2)
+    assert kafka_broker.produce("orders", b"b", b"k", partition=1, headers=[("h", None)], timestamp=7) == 0
+    assert kafka_broker.produce("orders", None) == 0
+    first, second = kafka_broker.records("orders")
+    assert (first.key, first.value, first.headers) == (None, None, ())
+    assert (second.offset, second.timestamp, second.key, second.value) == (0, 7, b"k", b"b")
+    assert second.headers == (("h", None),)
+    assert list(kafka_broker.requests) == []
+    with pytest.raises(UnknownTopicOrPartitionError):
+        kafka_broker.records("nothing")
+
+
+def test_a_port_is_kept_while_the_broker_is_away(kafka_broker: RunningBroker) -> None:
+    host, _, port = kafka_broker.bootstrap_servers.rpartition(":")
+    kafka_broker.stop()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((host, int(port)))
+    kafka_broker.start()
+    with Peer(kafka_broker) as peer:
+        peer.call(MetadataRequest(topics=[]))

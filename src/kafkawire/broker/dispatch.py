@@ -7,13 +7,14 @@ Rules:
 - An exception of a handler becomes the API's error response; one that is not Kafka's own is logged with its traceback.
 - What Produce writes may be held back, to be written with what the next requests write: `settle` comes before answers
   leave, and before any other API is served.
-- What an interceptor returns takes the handler's place: tests use it to watch, to delay and to fail requests.
+- An interceptor serves in the handler's place, and may let it: tests use it to watch, to delay and to fail requests.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from kafkawire.broker.outbox import Part
     from kafkawire.broker.serving import Answer
 
-    Interceptor = Callable[[RequestContext, Any], Awaitable[None] | None]
+    Serve = Callable[[], Answer | Awaitable[Answer]]
+    Interceptor = Callable[[RequestContext, Any, Serve], Answer | Awaitable[Answer]]
 
 _log = logging.getLogger("kafkawire.broker")
 PRODUCE = 0
@@ -98,18 +100,19 @@ class Dispatcher:
                 return found
             route = found
         header, request = route.read(frame)
+        size = len(frame)
         context = RequestContext(
-            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address, more
+            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address, size, more
         )
         if route.api.key != PRODUCE:
             self.node.settle_held()
-        call = Call(route, request, context, len(frame))
+        call = Call(route, request, context, size)
         try:
-            delayed = self.interceptor(context, request) if self.interceptor is not None else None
-            if delayed is None:
+            if self.interceptor is None:
                 call.answer = route.served.handle(self.node, request, context)
             else:
-                call.answer = self._serve_later(call, delayed)
+                serve = partial(route.served.handle, self.node, request, context)
+                call.answer = self.interceptor(context, request, serve)
         except Exception as error:
             call.answer = self._explain(call, error)
         return call
@@ -140,14 +143,6 @@ class Dispatcher:
                 parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
         route.metrics.add(call.size, size, perf_counter() - call.started)
         return parts, size
-
-    async def _serve_later(self, call: Call, delayed: Awaitable[None]) -> Answer:
-        await delayed
-        call.context.more = False  # what came with it has had its turn
-        answer = call.route.served.handle(self.node, call.request, call.context)
-        if answer is None or isinstance(answer, _AT_ONCE):
-            return answer
-        return await answer
 
     def _explain(self, call: Call, error: Exception) -> Answer:
         context = call.context

@@ -45,7 +45,7 @@ from kafkawire.messages.errors import (
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -96,6 +96,8 @@ class Node:
         self.leader_epoch = 0
         self.groups = Groups(self)
         self.services: list[Service] = [self.groups]
+        self.guard: Callable[[str, int], None] | None = None
+        """Asked before a partition is given out to be read or written; what it raises is the answer for it."""
         self._removed: set[UUID] = set()
         self._holding: set[Partition] = set()
         self._replay()
@@ -116,6 +118,8 @@ class Node:
 
     def log(self, topic: str, index: int) -> Partition:
         """The log of a partition; UNKNOWN_TOPIC_OR_PARTITION if there is none."""
+        if self.guard is not None:
+            self.guard(topic, index)
         log = self.logs.partitions.get((topic, index))
         if log is None or topic not in self.topics:
             raise UnknownTopicOrPartitionError(f"no partition {topic}-{index}")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kafkawire.log.segment import FileRange
 
 READ_COMMITTED: Final = 1
+_LEADER_TOLD: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _HOLE_SIZE: Final = 64 * 1024 * 1024
 # Never touched, so never in memory: its slices stand for bytes that are sent from files.
 _HOLE: Final = memoryview(mmap.mmap(-1, _HOLE_SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
@@ -102,7 +103,7 @@ def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first:
         data = FetchResponse.PartitionData(
             partition_index=wanted.index, error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
         )
-        if code == ErrorCode.FENCED_LEADER_EPOCH and reader.version >= 16:
+        if code in _LEADER_TOLD and reader.version >= 16:
             data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id=node.id, leader_epoch=node.leader_epoch)
         return Piece(wanted, data)
 

@@ -55,6 +55,8 @@ class RequestContext:
     principal: str = ANONYMOUS
     listener: str = "PLAINTEXT"
     address: tuple[str, int] = ("", 0)
+    size: int = 0
+    """Bytes of the request's frame."""
     more: bool = False
     """Whether the client's next request has come too, at least its beginning."""
 

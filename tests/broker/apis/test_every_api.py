@@ -47,5 +47,5 @@ def test_an_error_of_the_broker_is_answered(node: Node, name: str, version: int)
     assert answer(node, call) is not None
 
 
-def fail(context: object, request: object) -> None:
+def fail(context: object, request: object, serve: object) -> None:
     raise error_for(-1)
