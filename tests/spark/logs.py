@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.records import BatchBuilder
-from kafkawire.spark.listing import SegmentFile
+from kafkawire.spark.listing import SegmentFile, topic_and_partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,7 @@ def write_segment(directory: Path, data: Sequence[bytes] | bytes, base_offset: i
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{base_offset:020}.log"
     path.write_bytes(data if isinstance(data, bytes) else b"".join(data))
-    topic, _, partition = directory.name.rpartition("-")
-    return SegmentFile(str(path), path.stat().st_size, topic, int(partition))
+    return SegmentFile(str(path), path.stat().st_size, *topic_and_partition(directory.name))
 
 
 def write_index(file: SegmentFile, entries: Sequence[tuple[int, int]]) -> None:

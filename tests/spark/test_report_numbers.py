@@ -97,7 +97,7 @@ def test_the_findings_about_captures_are_the_inspectors(captures: Run) -> None:
 
 
 def test_small_groups_find_what_one_client_shows(spark: SparkSession, captures: Run) -> None:
-    tables = WrittenTables(spark, captures.job.output, captures.job.written.schemas)
+    tables = WrittenTables(spark, captures.job.output, schemas=captures.job.written.schemas)
     found = judge_captures(tables, limit=8)
     assert found is not None
     table = found.toArrow().cast(FINDINGS)

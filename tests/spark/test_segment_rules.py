@@ -10,8 +10,9 @@ from tests.spark.logs import write_segment
 
 from kafkawire.inspect.diagnose import Thresholds
 from kafkawire.records import BatchBuilder
+from kafkawire.spark.batch_totals import add_up
 from kafkawire.spark.sample import PartitionWriter
-from kafkawire.spark.segment_rules import judge_table
+from kafkawire.spark.segment_rules import judge_batches, judge_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark")
 HOUR = 3_600_000
 LIMITS = Thresholds(small_batches=20, plain_bytes=5_000)
+EXPECTED: dict[str | None, list[str]] = {
+    "future-0": ["future-time"],
+    "open-0": ["open-transaction"],
+    "reopened-0": ["open-transaction"],
+    "small": ["inefficiency"],
+    "plain": ["inefficiency"],
+}
 
 
 def small_batches(count: int, records: int) -> list[bytes]:
@@ -67,25 +75,27 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     }
     for name, data in contents.items():
         write_segment(root / name, data)
+    nameless = build([b"v"], now + 25 * HOUR, is_transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+    write_segment(root / "nameless", nameless)
     write_transactions(root, "open", "data")
     write_transactions(root, "reopened", "data", "marker", "data")
     write_transactions(root, "ended", "data", "data", "marker")
     batches = spark.read.format("kafkawire-segments").option("table", "batches").load(str(root))
     by_entity: dict[str | None, list[Finding]] = {}
-    for finding in judge_table("batches", batches, LIMITS):
+    for finding in judge_batches(batches, add_up(batches), LIMITS):
         by_entity.setdefault(finding.entity, []).append(finding)
+    assert by_entity.keys() - EXPECTED.keys() == {str(root / "nameless" / "00000000000000000000.log")}
     return by_entity
+
+
+def test_a_file_of_no_known_partition_is_called_by_its_name(found: dict[str | None, list[Finding]]) -> None:
+    [rules] = [[each.rule for each in findings] for entity, findings in found.items() if entity not in EXPECTED]
+    assert rules == ["future-time", "open-transaction"]
 
 
 def test_exactly_what_is_wrong_is_found(found: dict[str | None, list[Finding]]) -> None:
     rules = {entity: [finding.rule for finding in findings] for entity, findings in found.items()}
-    assert rules == {
-        "future-0": ["future-time"],
-        "open-0": ["open-transaction"],
-        "reopened-0": ["open-transaction"],
-        "small": ["inefficiency"],
-        "plain": ["inefficiency"],
-    }
+    assert {entity: rules[entity] for entity in EXPECTED} == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -147,10 +157,10 @@ def test_damage_is_told_once_a_file(
     expected: dict[str, tuple[str, str, int, str]],
 ) -> None:
     rows = make(spark)
-    told = {finding.entity: finding for finding in judge_table(table, rows, Thresholds())}
+    told = {finding.entity: finding for finding in judge_table(table, rows)}
     assert told.keys() == expected.keys()
     for entity, (rule, level, count, text) in expected.items():
         finding = told[entity]
         assert (finding.rule, finding.level, finding.count) == (rule, level, count)
         assert text in finding.text
-    assert judge_table(table, rows.limit(0), Thresholds()) == []
+    assert judge_table(table, rows.limit(0)) == []

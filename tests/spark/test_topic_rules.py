@@ -8,7 +8,7 @@ import pytest
 
 from kafkawire.inspect.diagnose import Thresholds
 from kafkawire.spark.group_offsets import GroupOffset
-from kafkawire.spark.topic_rules import judge_committed, judge_lag, judge_spread
+from kafkawire.spark.topic_rules import add_up_records, judge_committed, judge_lag, judge_spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,11 +66,13 @@ def test_a_topic_is_uneven_from_so_many_times_the_mean_on(spark: SparkSession) -
         *([("single", 0, b"k")] * 120),
         *([("keyless", 2, None)] * 120),
     ]
-    frame = spark.createDataFrame(records, "topic string, partition int, key binary")
-    found = {
-        finding.entity: finding.text
-        for finding in judge_spread(frame, {"uneven": 4, "nearly": 4, "small": 4, "single": 1, "keyless": 4}, LIMITS)
-    }
+    frame = spark.createDataFrame(records, "topic string, partition int, key binary").selectExpr(
+        "*", "timestamp_millis(partition) AS timestamp", "CAST(partition - 1 AS tinyint) AS timestamp_type"
+    )
+    read = add_up_records(frame)
+    assert {each[2:] for each in read if each.topic == "uneven"} == {(90, None, None), (30, 1, 1)}
+    counts = {"uneven": 4, "nearly": 4, "small": 4, "single": 1, "keyless": 4}
+    found = {finding.entity: finding.text for finding in judge_spread(frame, read, counts, LIMITS)}
     assert found == {
         "uneven": "uneven-0 has 75 % of the records of 4 partitions; key hot has 90 of its 90",
         "keyless": "keyless-2 has 100 % of the records of 4 partitions",

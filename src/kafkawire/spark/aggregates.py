@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -74,20 +74,18 @@ def readable_key(key: bytes | None) -> str | None:
     return text if len(text) <= _KEY else text[: _KEY - 1] + "\u2026"
 
 
-def top_keys(records: DataFrame, size: Column) -> list[list[Any]]:
-    """The keys that most records of a topic have: topic, key, records, bytes, share of the topic's records."""
-    totals = records.groupBy("topic").agg(F.count(F.lit(1)).alias("all"))
+def top_keys(records: DataFrame, size: Column, totals: Mapping[str | None, int]) -> list[list[Any]]:
+    """The keys that most records have, given the records of each topic.
+
+    A row has topic, key, records, bytes, and the share of the topic's records.
+    """
     keyed = records.filter(F.col("key").isNotNull()).groupBy("topic", "key")
     counted = keyed.agg(F.count(F.lit(1)).alias("records"), F.sum(size).alias("bytes"))
     most = counted.orderBy(F.desc("records"), F.desc("bytes"), "topic", "key").limit(SHOWN)
-    rows = most.join(F.broadcast(totals), most["topic"].eqNullSafe(totals["topic"])).select(
-        most["topic"], "key", "records", "bytes", "all"
-    )
-    found = [
-        [row["topic"], readable_key(bytes(row["key"])), row["records"], row["bytes"], row["records"] / row["all"]]
-        for row in rows.collect()
+    return [
+        [row.topic, readable_key(bytes(row.key)), row.records, row.bytes, row.records / totals[row.topic]]
+        for row in most.collect()
     ]
-    return sorted(found, key=lambda row: (-row[2], -row[3], row[0] or ""))
 
 
 def _stepped(frame: DataFrame, time: Column, steps: Steps) -> DataFrame:

@@ -131,4 +131,4 @@ class CapturesInput:
         return judge_captures(tables, limits) if table == "batches" else None
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
-        return capture_chapters(tables, summary)
+        return capture_chapters(tables, summary, values=self.values)

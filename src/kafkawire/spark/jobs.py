@@ -152,8 +152,7 @@ class Job:
             for frame in self._judged:
                 findings = findings.unionByName(frame)
             self._write("findings", findings.repartition(1).sortWithinPartitions(worst_first(), "t0"))
-            summary.take_findings(self._count_findings())
-        self._write_report(summary, started)
+        self._write_report(summary, self._shown_findings(summary), started)
         summary.seconds = round(time.time() - started, 3)
         self.output.write_manifest({"state": state, **self._manifest(files, summary, started)})
         return summary
@@ -173,6 +172,7 @@ class Job:
         rows = self.input.read(self.spark, table, _TASKS_EACH * self.spark.sparkContext.defaultParallelism)
         rows = rows.observe(observation, F.count(F.lit(1)).alias("rows"), *self.input.measures(table))
         self._write(table, self.input.sound(rows), self.input.partitioning(table))
+        self.written.rows[table] = observation.get["rows"]
         return observation.get
 
     def _write(self, table: str, frame: DataFrame, partitioning: Sequence[str] = ()) -> None:
@@ -185,23 +185,28 @@ class Job:
         if partitioning and self.format == "parquet" and not self._has_partitions(table, partitioning[0]):
             # Partitioned and empty is a directory without a file, which nobody could read the columns from.
             self.spark.createDataFrame([], frame.schema).coalesce(1).write.mode("overwrite").parquet(path)
-        self.written.schemas[table] = frame.schema
+        self.written.add(table, frame.schema)
 
     def _has_partitions(self, table: str, column: str) -> bool:
         return any(name.startswith(f"{column}=") for name in self.output.storage.children(table))
 
-    def _count_findings(self) -> dict[tuple[str, str], int]:
-        rows = self.written.frame("findings").groupBy("level", "rule").count().collect()
-        return {(row["level"], row["rule"]): row["count"] for row in rows}
+    def _shown_findings(self, summary: Summary) -> list[dict[str, Any]] | None:
+        """The first findings of each rule, the worst first, once all are counted; None where none were looked for."""
+        if not self.written.has("findings"):
+            return None
+        alike = Window.partitionBy("level", "rule")
+        ranked = self.written.frame("findings").select(
+            "*",
+            F.row_number().over(alike.orderBy("t0", "text")).alias("rank"),
+            F.count(F.lit(1)).over(alike).alias("alike"),
+        )
+        shown = ranked.filter(F.col("rank") <= _SHOWN_EACH).orderBy(worst_first(), "rule", "rank").drop("rank")
+        rows = shown.toArrow().to_pylist()
+        summary.take_findings({(row["level"], row["rule"]): row.pop("alike") for row in rows})
+        summary.worst = [{name: row[name] for name in ("level", "rule", "text")} for row in rows[:_WORST]]
+        return rows[:_SHOWN]
 
-    def _write_report(self, summary: Summary, started: float) -> None:
-        findings = None
-        if self.written.has("findings"):
-            each = Window.partitionBy("level", "rule").orderBy("t0", "text")
-            ranked = self.written.frame("findings").withColumn("rank", F.row_number().over(each))
-            shown = ranked.filter(F.col("rank") <= _SHOWN_EACH).orderBy(worst_first(), "rule", "rank").drop("rank")
-            findings = shown.limit(_SHOWN).toArrow().to_pylist()
-            summary.worst = [{name: row[name] for name in ("level", "rule", "text")} for row in findings[:_WORST]]
+    def _write_report(self, summary: Summary, findings: list[dict[str, Any]] | None, started: float) -> None:
         chapters = run_watched(
             self.spark,
             lambda: self.input.chapters(self.written, summary),

@@ -28,7 +28,7 @@ from kafkawire.inspect.tables import FINDINGS, SCHEMAS
 from kafkawire.spark.findings import findings_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -92,25 +92,32 @@ def judge_captures(tables: WrittenTables, limits: Thresholds | None = None, *, l
     """The findings about a run; None where a table is missing that rules look at."""
     if not tables.has(*NEEDED):
         return None
-    spark = tables.spark
-    shares = plan_groups(_loads(tables), limit)
-    if not shares:
-        return findings_frame(spark, [])
-    columns = list(zip(*shares, strict=True))
-    named = {name: pa.array(column, pa.int64()) for name, column in zip(Share._fields, columns, strict=True)}
-    planned = F.broadcast(spark.createDataFrame(pa.table(named)).withColumnRenamed("conn_id", "own"))
+    fits = sum(tables.rows.get(name, limit + 1) for name in NEEDED) <= limit
+    shares = [] if fits else plan_groups(_loads(tables), limit)
+    if not fits and not shares:
+        return findings_frame(tables.spark, [])
     rows: DataFrame | None = None
     for name in NEEDED:
         frame = tables.frame(name)
-        mine = planned if name in _OF_EXCHANGES else F.broadcast(planned.select("own", "group").distinct())
-        within = F.col("conn_id") == F.col("own")
-        if name in _OF_EXCHANGES:
-            within = within & F.col("seq").between(F.col("first"), F.col("last"))
-        told = frame.join(mine, within).select("group", *(_column(tables, each, each == name) for each in NEEDED))
+        grouped = frame.withColumn("group", F.lit(0)) if fits else _grouped(frame, name, shares)
+        told = grouped.select("group", *(_column(tables, each, each == name) for each in NEEDED))
         rows = told if rows is None else rows.unionByName(told)
     assert rows is not None
     judge = arrow_udf(_judge_with(limits or Thresholds()), _FOUND)  # type: ignore[call-overload]  # by its hints
     return rows.groupBy("group").agg(judge(*NEEDED).alias("found")).select(F.inline("found"))
+
+
+def _grouped(frame: DataFrame, name: str, shares: Sequence[Share]) -> DataFrame:
+    """The rows of a table with the group that looks at each."""
+    columns = zip(Share._fields, zip(*shares, strict=True), strict=True)
+    planned = pa.table({field: pa.array(column, pa.int64()) for field, column in columns})
+    mine = frame.sparkSession.createDataFrame(planned).withColumnRenamed("conn_id", "own")
+    within = F.col("conn_id") == F.col("own")
+    if name in _OF_EXCHANGES:
+        within = within & F.col("seq").between(F.col("first"), F.col("last"))
+    else:
+        mine = mine.select("own", "group").distinct()
+    return frame.join(F.broadcast(mine), within)
 
 
 def _loads(tables: WrittenTables) -> list[Load]:

@@ -8,16 +8,18 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 from kafkawire.messages.errors import error
 from kafkawire.spark.aggregates import OTHER, SHOWN, counts_over_time, percentiles, sums_over_time, top_keys
 from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
+from kafkawire.spark.what_if import compression_chapter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -38,7 +40,7 @@ _STATES: Final = {
 }
 
 
-def capture_chapters(tables: WrittenTables, summary: Summary) -> list[Chapter]:
+def capture_chapters(tables: WrittenTables, summary: Summary, *, values: bool) -> list[Chapter]:
     """Everything that a report tells of captures besides the findings."""
     chapters = [_input(tables)]
     if tables.has("exchanges") and summary.first_timestamp is not None and summary.last_timestamp is not None:
@@ -46,9 +48,10 @@ def capture_chapters(tables: WrittenTables, summary: Summary) -> list[Chapter]:
         steps = Steps.over(summary.first_timestamp, summary.last_timestamp)
         chapters += [_throughput(exchanges, steps), _latency(exchanges), _errors(exchanges, steps)]
     if tables.has("batches"):
-        chapters += [_space(tables.frame("batches")), _topics(tables.frame("batches"))]
+        sent = _sent(tables.frame("batches"))
+        chapters += [_space(sent), _topics(sent)]
     if tables.has("records"):
-        chapters.append(_keys(tables.frame("records")))
+        chapters += _records(tables.frame("records"), values)
     if tables.has("exchanges", "connections"):
         exchanges = tables.frame("exchanges")
         if summary.first_timestamp is not None and summary.last_timestamp is not None:
@@ -173,40 +176,50 @@ def _named(code: int) -> str:
     return f"{error(code).name} ({code})"
 
 
-def _space(batches: DataFrame) -> Chapter:
-    rows = (
-        batches.groupBy("source", "magic", "codec")
-        .agg(F.count(F.lit(1)).alias("batches"), F.sum("count").alias("records"), F.sum("bytes").alias("bytes"))
-        .orderBy("source", F.desc("bytes"))
-        .collect()
-    )
-    grid = [[row.source, row.magic, row.codec, row.batches, row.records, row.bytes] for row in rows]
+class SentBatches(NamedTuple):
+    """Batches of a partition that were sent in one format, by requests or by responses."""
+
+    source: str
+    magic: int
+    codec: str
+    topic: str | None
+    partition: int | None
+    batches: int
+    records: int | None
+    bytes: int
+
+
+def _sent(batches: DataFrame) -> list[SentBatches]:
+    kinds = batches.groupBy("source", "magic", "codec", "topic", "partition")
+    return [SentBatches(*row) for row in kinds.agg(F.count(F.lit(1)), F.sum("count"), F.sum("bytes")).collect()]
+
+
+def _space(sent: Sequence[SentBatches]) -> Chapter:
+    found: dict[tuple[str, int, str], list[SentBatches]] = {}
+    for each in sent:
+        found.setdefault((each.source, each.magic, each.codec), []).append(each)
+    grid: list[list[Any]] = [
+        [*kind, sum(each.batches for each in own), _total(own, "records"), _total(own, "bytes")]
+        for kind, own in found.items()
+    ]
+    grid.sort(key=lambda row: (row[0], -row[5]))
     columns = headings("carried by | magic | codec | batches:count | records:count | bytes:bytes")
-    items = [(f"{row.source}s, magic {row.magic}, {row.codec}", row.bytes) for row in rows]
+    items = [(f"{row[0]}s, magic {row[1]}, {row[2]}", row[5]) for row in grid]
     blocks: list[Any] = [Bars("space_bars", "Bytes by magic and codec", "bytes", items)] if items else []
     blocks.append(Grid("space", columns, grid, empty="no batches in these captures"))
     return Chapter("Formats and space", "Record batches as they were sent, by format and compression.", blocks)
 
 
-def _topics(batches: DataFrame) -> Chapter:
-    def of(source: str, column: str) -> Column:
-        return F.sum(F.when(F.col("source") == source, F.col(column)))
-
-    rows = (
-        batches.groupBy("topic")
-        .agg(
-            F.countDistinct("partition").alias("partitions"),
-            of("request", "count").alias("produced"),
-            of("request", "bytes").alias("produced_bytes"),
-            of("response", "count").alias("fetched"),
-            of("response", "bytes").alias("fetched_bytes"),
-            F.sum("bytes").alias("all"),
-        )
-        .orderBy(F.desc("all"), "topic")
-        .limit(4 * SHOWN)
-        .collect()
-    )
-    grid = [[*row[:-1]] for row in rows]
+def _topics(sent: Sequence[SentBatches]) -> Chapter:
+    found: dict[str | None, list[SentBatches]] = {}
+    for each in sent:
+        found.setdefault(each.topic, []).append(each)
+    largest = sorted(found.items(), key=lambda item: (-(_total(item[1], "bytes") or 0), item[0] or ""))
+    grid = []
+    for topic, own in largest[: 4 * SHOWN]:
+        ways = [[each for each in own if each.source == source] for source in ("request", "response")]
+        sums = [_total(way, name) for way in ways for name in ("records", "bytes")]
+        grid.append([topic, len({each.partition for each in own}), *sums])
     columns = headings(
         "topic | partitions:count | records produced:count | bytes produced:bytes"
         " | records fetched:count | bytes fetched:bytes"
@@ -214,11 +227,34 @@ def _topics(batches: DataFrame) -> Chapter:
     return Chapter("Topics", "What was written to topics and read from them.", [Grid("topics", columns, grid)])
 
 
-def _keys(records: DataFrame) -> Chapter:
+def _total(sent: Sequence[SentBatches], name: Literal["records", "bytes"]) -> int | None:
+    """The sum of what is known; None where nothing is."""
+    known = [number for each in sent if (number := getattr(each, name)) is not None]
+    return sum(known) if known else None
+
+
+def _records(records: DataFrame, values: bool) -> list[Chapter]:
+    counted = records.groupBy("topic", "source").agg(F.count(F.lit(1)).alias("records")).collect()
+    totals: Counter[str | None] = Counter()
+    for row in counted:
+        totals[row.topic] += row.records
+    produced = {row.topic for row in counted if row.source == "request"}
+    which = [_one_way(topic, "request" if topic in produced else "response") for topic, _ in totals.most_common()]
+    why_not = "" if values else "not tried, for these tables have no values: run again with --values"
+    return [compression_chapter(records, which, why_not), _keys(records, totals)]
+
+
+def _one_way(topic: str | None, source: str) -> Column:
+    """The records of a topic that went one way: those that were produced and fetched would be the same ones twice."""
+    return F.col("topic").eqNullSafe(F.lit(topic)) & (F.col("source") == source)
+
+
+def _keys(records: DataFrame, totals: Mapping[str | None, int]) -> Chapter:
     size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce("value_len", F.lit(0))
     columns = headings("topic | key:code | records:count | bytes:bytes | of the topic:share")
     text = "The keys with the most records; a record that was both produced and fetched counts twice."
-    return Chapter("Keys", text, [Grid("keys", columns, top_keys(records, size), empty="no record has a key")])
+    most = top_keys(records, size, totals)
+    return Chapter("Keys", text, [Grid("keys", columns, most, empty="no record has a key")])
 
 
 def _groups(exchanges: DataFrame, steps: Steps) -> Chapter:

@@ -5,26 +5,48 @@ A chapter is there if the tables that it is made of are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 from kafkawire.spark.aggregates import SHOWN, percentiles, sums_over_time, top_keys
+from kafkawire.spark.batch_totals import known_sum, known_time
 from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Steps, headings
-from kafkawire.spark.what_if import SAMPLE, TOPICS, what_if
+from kafkawire.spark.what_if import compression_chapter
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from collections.abc import Iterable, Sequence
 
+    from pyspark.sql import DataFrame
+
+    from kafkawire.spark.batch_totals import BatchTotals
+    from kafkawire.spark.listing import SegmentFile
     from kafkawire.spark.summary import LogSummary, SegmentsSummary
     from kafkawire.spark.written import WrittenTables
 
 _BATCHED: Final = 2  # the magic since which records share a batch whether they are compressed or not
 
 
-def segment_chapters(tables: WrittenTables, summary: SegmentsSummary) -> list[Chapter]:
+class TopicRecords(NamedTuple):
+    """The records of a topic in numbers; of sizes the median, the 99th percentile and the largest."""
+
+    topic: str | None
+    records: int
+    keyed: int
+    distinct_keys: int
+    tombstones: int
+    keys: int | None
+    values: int | None
+    key_sizes: Sequence[int] | None
+    value_sizes: Sequence[int] | None
+
+
+def segment_chapters(
+    tables: WrittenTables, summary: SegmentsSummary, files: Iterable[SegmentFile], totals: Iterable[BatchTotals]
+) -> list[Chapter]:
     """Everything that a report tells of log files besides the findings."""
-    return [_input(tables, summary), *log_chapters(tables, summary)]
+    return [_input(tables, summary, files, totals), *log_chapters(tables, summary)]
 
 
 def log_chapters(tables: WrittenTables, summary: LogSummary) -> list[Chapter]:
@@ -37,35 +59,21 @@ def log_chapters(tables: WrittenTables, summary: LogSummary) -> list[Chapter]:
         chapters += [_space(summary), _fill(tables.frame("batches")), _producers(tables.frame("batches"))]
     if tables.has("records"):
         records = tables.frame("records")
-        by_topic = _keyed(records)
-        topics = [row[0] for row in by_topic]
-        chapters += [_sizes(records), _compression(records, topics), _keys(records, by_topic)]
+        by_topic = _by_topic(records)
+        of_topics = [F.col("topic").eqNullSafe(F.lit(row.topic)) for row in by_topic]
+        chapters += [_sizes(by_topic), compression_chapter(records, of_topics), _keys(records, by_topic)]
     return chapters
 
 
-def _input(tables: WrittenTables, summary: SegmentsSummary) -> Chapter:
+def _input(
+    tables: WrittenTables, summary: SegmentsSummary, files: Iterable[SegmentFile], totals: Iterable[BatchTotals]
+) -> Chapter:
     chapter = Chapter("The input", "What was read, and what of it could not be.")
     if tables.has("batches"):
-        rows = (
-            tables.frame("batches")
-            .groupBy("topic")
-            .agg(
-                F.countDistinct("partition").alias("partitions"),
-                F.countDistinct("file").alias("files"),
-                F.count(F.lit(1)).alias("batches"),
-                F.when(F.min("record_count") >= 0, F.sum("record_count")).alias("records"),
-                F.sum("size").alias("bytes"),
-                F.min(known_time("base_timestamp")).alias("first"),
-                F.max(known_time("max_timestamp")).alias("last"),
-            )
-            .orderBy(F.desc("bytes"), "topic")
-            .limit(4 * SHOWN)
-            .collect()
-        )
         columns = headings(
             "topic | partitions:count | files:count | batches:count | records:count | bytes:bytes | first:ms | last:ms"
         )
-        chapter.blocks.append(Grid("topics", columns, [list(row) for row in rows], "Topics"))
+        chapter.blocks.append(Grid("topics", columns, _topic_rows(files, totals)[: 4 * SHOWN], "Topics"))
     faults = [[row["file"], row["position"], row["size"], row["fault"]] for row in summary.fault_examples]
     columns_lost = headings("file | at byte:count | bytes:bytes | why")
     title = f"Not read: the first {len(faults)} of {summary.faults}" if len(faults) < summary.faults else "Not read"
@@ -81,10 +89,26 @@ def _input(tables: WrittenTables, summary: SegmentsSummary) -> Chapter:
     return chapter
 
 
-def known_time(column: str) -> Column:
-    """A time in milliseconds, where there is one: magic 0 has none, nor has an emptied batch."""
-    millis = F.unix_millis(column)
-    return F.when((F.col("magic") > 0) & (millis >= 0), millis)
+def _topic_rows(files: Iterable[SegmentFile], totals: Iterable[BatchTotals]) -> list[list[Any]]:
+    """Topic, partitions, files, batches, records, bytes, first and last time; the largest topic first."""
+    listed = Counter(file.topic for file in files)
+    found: dict[str | None, list[BatchTotals]] = {}
+    for each in totals:
+        found.setdefault(each.topic, []).append(each)
+    rows: list[list[Any]] = [
+        [
+            topic,
+            len({each.partition for each in own if each.partition is not None}),
+            listed[topic],
+            sum(each.batches for each in own),
+            known_sum([each.records for each in own]),
+            sum(each.bytes for each in own),
+            min((each.first for each in own if each.first is not None), default=None),
+            max((each.last for each in own if each.last is not None), default=None),
+        ]
+        for topic, own in found.items()
+    ]
+    return sorted(rows, key=lambda row: (-row[5], row[0] or ""))
 
 
 def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
@@ -172,24 +196,33 @@ def _producers(batches: DataFrame) -> Chapter:
     return Chapter("Producers", "Idempotent and transactional producers, by what they stored.", [grid])
 
 
-def _sizes(records: DataFrame) -> Chapter:
-    key, value = F.length("key"), F.length("value")
-    rows = (
-        records.select("topic", key.alias("key"), value.alias("value"))
-        .groupBy("topic")
-        .agg(
-            F.count(F.lit(1)).alias("records"),
-            F.sum("key").alias("keys"),
-            F.sum("value").alias("values"),
-            percentiles("key", (0.5, 0.99, 1.0)).alias("of_keys"),
-            percentiles("value", (0.5, 0.99, 1.0)).alias("of_values"),
-        )
-        .orderBy(F.desc("values"), "topic")
-        .limit(4 * SHOWN)
-        .collect()
+def _by_topic(records: DataFrame) -> list[TopicRecords]:
+    """Every topic, the one with the most records first."""
+    shares = (0.5, 0.99, 1.0)
+    sized = records.select(
+        "topic", "key", "value", F.length("key").alias("in_key"), F.length("value").alias("in_value")
     )
+    summed = sized.groupBy("topic").agg(
+        F.count(F.lit(1)),
+        F.count("key"),
+        F.approx_count_distinct("key"),
+        F.count(F.when(F.col("key").isNotNull() & F.col("value").isNull(), 1)),
+        F.sum("in_key"),
+        F.sum("in_value"),
+        percentiles("in_key", shares),
+        percentiles("in_value", shares),
+    )
+    rows = [TopicRecords(*row) for row in summed.collect()]
+    return sorted(rows, key=lambda row: (-row.records, row.topic or ""))
+
+
+def _sizes(by_topic: Sequence[TopicRecords]) -> Chapter:
     none = (None, None, None)
-    grid = [[*row[:4], *(row.of_keys or none), *(row.of_values or none)] for row in rows]
+    largest = sorted(by_topic, key=lambda row: (-(row.values or 0), row.topic or ""))
+    grid = [
+        [row.topic, row.records, row.keys, row.values, *(row.key_sizes or none), *(row.value_sizes or none)]
+        for row in largest[: 4 * SHOWN]
+    ]
     columns = headings(
         "topic | records:count | keys:bytes | values:bytes | key, p50:bytes | p99:bytes | largest:bytes"
         " | value, p50:bytes | p99:bytes | largest:bytes"
@@ -197,39 +230,12 @@ def _sizes(records: DataFrame) -> Chapter:
     return Chapter("Record sizes", "Keys and values as they are unpacked.", [Grid("sizes", columns, grid)])
 
 
-def _compression(records: DataFrame, topics: list[str | None]) -> Chapter:
-    columns = headings(
-        "topic | records tried:count | uncompressed:bytes | gzip:share | snappy:share | lz4:share | zstd:share"
-    )
-    text = (
-        f"What a sample of {SAMPLE} records of each of the {TOPICS} topics with the most takes in batches of 100,"
-        " by codec, as a share of what it takes uncompressed."
-    )
-    grid = Grid("what_if", columns, what_if(records, topics), empty="no records to try")
-    return Chapter("Compression tried", text, [grid])
-
-
-def _keyed(records: DataFrame) -> list[list[Any]]:
-    """Topic, records, records with a key, distinct keys, tombstones."""
-    rows = (
-        records.groupBy("topic")
-        .agg(
-            F.count(F.lit(1)).alias("records"),
-            F.count("key").alias("keyed"),
-            F.approx_count_distinct("key").alias("distinct"),
-            F.count(F.when(F.col("key").isNotNull() & F.col("value").isNull(), 1)).alias("tombstones"),
-        )
-        .orderBy(F.desc("records"), "topic")
-        .limit(4 * SHOWN)
-        .collect()
-    )
-    return [list(row) for row in rows]
-
-
-def _keys(records: DataFrame, by_topic: list[list[Any]]) -> Chapter:
+def _keys(records: DataFrame, by_topic: Sequence[TopicRecords]) -> Chapter:
     size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
     columns = headings("topic | records:count | with a key:count | distinct keys, about:count | tombstones:count")
     top = headings("topic | key:code | records:count | bytes:bytes | of the topic:share")
-    keys = Grid("keys", top, top_keys(records, size), "The keys with the most records", "no record has a key")
+    most = top_keys(records, size, {row.topic: row.records for row in by_topic})
+    keys = Grid("keys", top, most, "The keys with the most records", "no record has a key")
     text = "A key with a large share makes its partition larger than the others."
-    return Chapter("Keys", text, [Grid("keyed", columns, by_topic, "Keys by topic"), keys])
+    keyed = [row[:5] for row in by_topic[: 4 * SHOWN]]
+    return Chapter("Keys", text, [Grid("keyed", columns, keyed, "Keys by topic"), keys])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
-
 from kafkawire.spark.aggregates import SHOWN
 from kafkawire.spark.chapters import Bars, Chapter, Grid, headings
 from kafkawire.spark.report_segments import log_chapters
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from kafkawire.spark.chapters import Block
     from kafkawire.spark.group_offsets import GroupOffset, GroupOffsets
     from kafkawire.spark.summary import LogSummary
+    from kafkawire.spark.topic_rules import PartitionRecords
     from kafkawire.spark.topics_input import ReadRange
     from kafkawire.spark.written import WrittenTables
 
@@ -23,19 +22,20 @@ _ROWS = 4 * SHOWN
 
 
 def topic_chapters(
-    tables: WrittenTables, summary: LogSummary, ranges: Sequence[ReadRange], groups: GroupOffsets
+    tables: WrittenTables,
+    summary: LogSummary,
+    ranges: Sequence[ReadRange],
+    read: Sequence[PartitionRecords],
+    groups: GroupOffsets,
 ) -> list[Chapter]:
     """Everything that a report tells of topics besides the findings."""
-    return [_input(tables, ranges, groups), *log_chapters(tables, summary), _groups(groups)]
+    return [_input(tables, ranges, read, groups), *log_chapters(tables, summary), _groups(groups)]
 
 
-def _input(tables: WrittenTables, ranges: Sequence[ReadRange], groups: GroupOffsets) -> Chapter:
-    counted: dict[tuple[str, int], Any] = {}
-    if tables.has("records"):
-        timed = F.when(F.col("timestamp_type") >= 0, F.unix_millis("timestamp"))
-        summed = tables.frame("records").groupBy("topic", "partition")
-        rows = summed.agg(F.count(F.lit(1)).alias("records"), F.min(timed), F.max(timed))
-        counted = {(row["topic"], row["partition"]): list(row)[2:] for row in rows.collect()}
+def _input(
+    tables: WrittenTables, ranges: Sequence[ReadRange], read: Sequence[PartitionRecords], groups: GroupOffsets
+) -> Chapter:
+    counted = {(each.topic, each.partition): each[2:] for each in read}
     grid = []
     for each in sorted(ranges, key=lambda each: (each.start - each.end, each))[:_ROWS]:
         offsets = each.end - each.start

@@ -1,43 +1,42 @@
 """What log files show to be wrong, found by queries over their tables.
 
 Rules:
-- The driver gets aggregates only, at most a hundred rows a rule.
+- The driver gets aggregates only: totals by partition, else at most a hundred rows a rule.
 - A log may be cut by retention, so what is missing from it proves nothing: an open transaction is suspected.
-- A time more than a day ahead of this machine's clock is in the future.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import time
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 from kafkawire.inspect.diagnose import Finding
+from kafkawire.spark.batch_totals import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame, Row
 
     from kafkawire.inspect.diagnose import Thresholds
+    from kafkawire.spark.batch_totals import BatchTotals
 
 _MOST: Final = 100
-_AHEAD: Final = timedelta(days=1)
+_DAY: Final = 86_400e6
 
 
-def judge_table(table: str, rows: DataFrame, limits: Thresholds) -> list[Finding]:
-    """Every finding that one of the tables of log files gives."""
+def judge_table(table: str, rows: DataFrame) -> list[Finding]:
+    """Every finding that a table about log files gives."""
     if table == "faults":
         return list(_damage(rows))
-    if table == "index_errors":
-        return list(_wrong_indexes(rows))
-    return judge_batches(rows, limits) if table == "batches" else []
+    return list(_wrong_indexes(rows)) if table == "index_errors" else []
 
 
-def judge_batches(batches: DataFrame, limits: Thresholds) -> list[Finding]:
+def judge_batches(batches: DataFrame, totals: Sequence[BatchTotals], limits: Thresholds) -> list[Finding]:
     """What the headers of batches show, whether they were on disk or came from a broker."""
-    return [*_future(batches), *_open_transactions(batches), *_waste(batches, limits)]
+    return [*_future(totals), *_open_transactions(batches), *_waste(totals, limits)]
 
 
 def _damage(faults: DataFrame) -> Iterator[Finding]:
@@ -64,26 +63,25 @@ def _wrong_indexes(errors: DataFrame) -> Iterator[Finding]:
         yield Finding("wrong-index", "warning", text, advice, entity=row.file, count=row.entries)
 
 
-def _future(batches: DataFrame) -> Iterator[Finding]:
-    now = datetime.now(UTC)
-    ahead = batches.filter(F.col("max_timestamp") > F.lit(now + _AHEAD))
-    summed = ahead.groupBy("topic", "partition").agg(
-        F.count(F.lit(1)).alias("batches"),
-        F.unix_micros(F.min("max_timestamp")).alias("first"),
-        F.unix_micros(F.max("max_timestamp")).alias("last"),
-    )
-    for row in _rows(summed.orderBy("topic", "partition")):
-        name = _name(row)
-        days = (row.last - now.timestamp() * 1e6) / 86_400e6
-        text = f"{name}: {row.batches} batches have times up to {days:.0f} days ahead of now"
+def _future(totals: Sequence[BatchTotals]) -> Iterator[Finding]:
+    found: dict[str, list[BatchTotals]] = {}
+    for each in totals:
+        if each.ahead:
+            found.setdefault(each.place, []).append(each)
+    for name, own in sorted(found.items())[:_MOST]:
+        count = sum(each.ahead for each in own)
+        first, last = min(each.first_ahead or 0 for each in own), max(each.last_ahead or 0 for each in own)
+        days = (last - time.time() * 1e6) / _DAY
+        text = f"{name}: {count} batches have times up to {days:.0f} days ahead of now"
         advice = "Retention by time keeps their segments until then: fix the producer's clock, or use LogAppendTime."
-        yield Finding("future-time", "warning", text, advice, entity=name, t0=row.first, t1=row.last, count=row.batches)
+        yield Finding("future-time", "warning", text, advice, entity=name, t0=first, t1=last, count=count)
 
 
 def _open_transactions(batches: DataFrame) -> Iterator[Finding]:
     control = F.col("is_control")
     last = batches.filter("is_transactional").groupBy("topic", "partition", "producer_id")
     summed = last.agg(
+        F.min("file").alias("file"),
         F.max(F.when(~control, F.col("last_offset"))).alias("data"),
         F.max(F.when(control, F.col("last_offset"))).alias("marker"),
         F.unix_micros(F.max(F.when(~control, F.col("max_timestamp")))).alias("time"),
@@ -108,21 +106,21 @@ def _open_transactions(batches: DataFrame) -> Iterator[Finding]:
         )
 
 
-def _waste(batches: DataFrame, limits: Thresholds) -> Iterator[Finding]:
-    data = batches.filter((F.col("magic") == 2) & ~F.col("is_control") & (F.col("record_count") > 0))
-    summed = data.groupBy("topic").agg(
-        F.count(F.lit(1)).alias("batches"),
-        F.sum("record_count").alias("records"),
-        F.sum("size").alias("bytes"),
-        F.count(F.when(F.col("codec") != "none", 1)).alias("packed"),
-    )
-    for row in _rows(summed.orderBy(F.desc("bytes"))):
-        if row.batches >= limits.small_batches and row.records < 2 * row.batches:
-            text = f"{row.topic}: {row.records / row.batches:.1f} records a batch in {row.batches} batches"
-            yield Finding("inefficiency", "info", text, "Raise linger.ms and batch.size.", entity=row.topic)
-        if row.bytes >= limits.plain_bytes and not row.packed:
-            text = f"{row.topic}: {row.bytes} bytes, none of them compressed"
-            yield Finding("inefficiency", "info", text, "Set compression.type (lz4 or zstd).", entity=row.topic)
+def _waste(totals: Sequence[BatchTotals], limits: Thresholds) -> Iterator[Finding]:
+    found: dict[str, list[BatchTotals]] = {}
+    for each in totals:
+        if each.magic == 2 and not each.is_control and each.has_records:
+            found.setdefault(each.topic or each.place, []).append(each)
+    by_bytes = sorted(found.items(), key=lambda item: (-sum(each.bytes for each in item[1]), item[0]))
+    for topic, own in by_bytes[:_MOST]:
+        batches, records = sum(each.batches for each in own), sum(each.records or 0 for each in own)
+        size = sum(each.bytes for each in own)
+        if batches >= limits.small_batches and records < 2 * batches:
+            text = f"{topic}: {records / batches:.1f} records a batch in {batches} batches"
+            yield Finding("inefficiency", "info", text, "Raise linger.ms and batch.size.", entity=topic)
+        if size >= limits.plain_bytes and all(each.codec == "none" for each in own):
+            text = f"{topic}: {size} bytes, none of them compressed"
+            yield Finding("inefficiency", "info", text, "Set compression.type (lz4 or zstd).", entity=topic)
 
 
 def _rows(frame: DataFrame) -> list[Row]:
@@ -130,4 +128,4 @@ def _rows(frame: DataFrame) -> list[Row]:
 
 
 def _name(row: Row) -> str:
-    return row.file if row.topic is None else f"{row.topic}-{row.partition}"
+    return place_of(row.topic, row.partition, row.file)

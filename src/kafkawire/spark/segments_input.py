@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
+from kafkawire.spark.batch_totals import add_up, formats_of
 from kafkawire.spark.listing import list_segments
 from kafkawire.spark.report_segments import segment_chapters
-from kafkawire.spark.segment_rules import judge_table
+from kafkawire.spark.segment_rules import judge_batches, judge_table
 from kafkawire.spark.segments import FORMAT
-from kafkawire.spark.summary import SegmentsSummary, Summary, batch_measures, formats_of, record_measures
+from kafkawire.spark.summary import SegmentsSummary, Summary, batch_measures, record_measures
 from kafkawire.spark.tables import COLUMNS
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from kafkawire.inspect.diagnose import Finding, Thresholds
+    from kafkawire.spark.batch_totals import BatchTotals
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.listing import SegmentFile
     from kafkawire.spark.written import WrittenTables
@@ -46,6 +48,7 @@ class SegmentsInput:
     choices: Sequence[str] = ("batches", "records", "segment_files", "index_errors")
     default: Sequence[str] = ("batches", "records")
     _files: list[SegmentFile] = field(default_factory=list)
+    _totals: list[BatchTotals] = field(default_factory=list)
 
     def files(self) -> list[dict[str, Any]]:
         self._files = list_segments(self.paths)
@@ -93,8 +96,7 @@ class SegmentsInput:
     def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
         """Faults of records include those of batches: what cannot be walked over cannot be decoded either."""
         assert isinstance(summary, SegmentsSummary)
-        if tables.has("batches"):
-            summary.formats = formats_of(tables.frame("batches"))
+        summary.formats = formats_of(self._totals)
         if not summary.faults:
             return {}
         table = "records" if tables.has("records") else "batches"
@@ -105,8 +107,12 @@ class SegmentsInput:
         return {"faults": faults}
 
     def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> list[Finding]:
-        return judge_table(table, tables.frame(table), limits)
+        rows = tables.frame(table)
+        if table == "batches":
+            self._totals = add_up(rows)
+            return judge_batches(rows, self._totals, limits)
+        return judge_table(table, rows)
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         assert isinstance(summary, SegmentsSummary)
-        return segment_chapters(tables, summary)
+        return segment_chapters(tables, summary, self._files, self._totals)

@@ -192,9 +192,9 @@ class StreamJob:
         return [name for name in self.output.storage.children(f"{table}/{log}") if name[0].isdigit()]
 
     def _conclude(self, state: str) -> Summary:
-        self._job.written.schemas.update(
-            {table: schema for table, schema in self._schemas.items() if self._committed(table)}
-        )
+        for table, schema in self._schemas.items():
+            if self._committed(table):
+                self._job.written.add(table, schema)
         self.input.look_at(self._job.written)
         self._summary = self._job.conclude(state)
         return self._summary

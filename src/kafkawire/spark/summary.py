@@ -22,7 +22,7 @@ from kafkawire.inspect.diagnose import LEVELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from kafkawire.spark.listing import SegmentFile
 
@@ -150,21 +150,6 @@ def _counts(name: str) -> list[Column]:
 def _range(first: Column, last: Column) -> Iterable[Column]:
     yield F.unix_millis(F.min(first)).alias("first_timestamp")
     yield F.unix_millis(F.max(last)).alias("last_timestamp")
-
-
-def formats_of(batches: DataFrame) -> list[dict[str, Any]]:
-    """Batches, records and bytes by magic and codec; records are None where headers do not count them."""
-    rows = (
-        batches.groupBy("magic", "codec")
-        .agg(
-            F.count(F.lit(1)).alias("batches"),
-            F.when(F.min("record_count") >= 0, F.sum("record_count")).alias("records"),
-            F.sum("size").alias("bytes"),
-        )
-        .orderBy("magic", "codec")
-        .collect()
-    )
-    return [row.asDict() for row in rows]
 
 
 def readable_time(milliseconds: int | None) -> str | None:

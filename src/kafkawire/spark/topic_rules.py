@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
@@ -15,7 +15,7 @@ from kafkawire.inspect.diagnose import Finding
 from kafkawire.spark.aggregates import readable_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 
 _MOST: Final = 100
 _IDLE: Final = ("Empty", "Dead")
+
+
+class PartitionRecords(NamedTuple):
+    """How many records were read of a partition, and their first and last time in milliseconds."""
+
+    topic: str
+    partition: int
+    records: int
+    first: int | None
+    last: int | None
+
+
+def add_up_records(records: DataFrame) -> list[PartitionRecords]:
+    """The records of every partition that has any."""
+    timed = F.when(F.col("timestamp_type") >= 0, F.unix_millis("timestamp"))
+    summed = records.groupBy("topic", "partition").agg(F.count(F.lit(1)), F.min(timed), F.max(timed))
+    return [PartitionRecords(*row) for row in summed.collect()]
 
 
 def judge_committed(groups: Iterable[GroupOffset]) -> Iterator[Finding]:
@@ -67,23 +84,26 @@ def judge_lag(groups: Iterable[GroupOffset], limits: Thresholds) -> Iterator[Fin
         yield Finding("lag", "warning" if lag >= limits.lag else "info", text, advice, entity=group, count=len(rows))
 
 
-def judge_spread(records: DataFrame, partitions: Mapping[str, int], limits: Thresholds) -> Iterator[Finding]:
+def judge_spread(
+    records: DataFrame, read: Sequence[PartitionRecords], partitions: Mapping[str, int], limits: Thresholds
+) -> Iterator[Finding]:
     """Topics whose records are not spread over their partitions; `partitions` says how many of each were read."""
-    by_partition = records.groupBy("topic", "partition").agg(F.count(F.lit(1)).alias("records"))
-    summed = by_partition.groupBy("topic").agg(
-        F.sum("records").alias("all"), F.max(F.struct("records", "partition")).alias("largest")
-    )
-    large = summed.filter(F.col("all") >= limits.uneven_records).orderBy(F.desc("all"), "topic").limit(_MOST)
-    for row in large.collect():
-        count = partitions.get(row.topic, 0)
-        if count < 2 or row.largest.records < limits.uneven * row["all"] / count:
+    by_topic: dict[str, list[PartitionRecords]] = {}
+    for each in read:
+        by_topic.setdefault(each.topic, []).append(each)
+    totals = {topic: sum(each.records for each in own) for topic, own in by_topic.items()}
+    for topic in sorted(totals, key=lambda topic: (-totals[topic], topic))[:_MOST]:
+        count = partitions.get(topic, 0)
+        largest = max(by_topic[topic], key=lambda each: (each.records, each.partition))
+        is_large = totals[topic] >= limits.uneven_records
+        if not is_large or count < 2 or largest.records < limits.uneven * totals[topic] / count:
             continue
-        share = row.largest.records / row["all"]
-        text = f"{row.topic}-{row.largest.partition} has {100 * share:.0f} % of the records of {count} partitions"
-        own = records.filter((F.col("topic") == row.topic) & (F.col("partition") == row.largest.partition))
+        share = largest.records / totals[topic]
+        text = f"{topic}-{largest.partition} has {100 * share:.0f} % of the records of {count} partitions"
+        own = records.filter((F.col("topic") == topic) & (F.col("partition") == largest.partition))
         keyed = own.filter(F.col("key").isNotNull()).groupBy("key").count()
         top = keyed.orderBy(F.desc("count"), "key").first()
         if top is not None:
-            text += f"; key {readable_key(bytes(top['key']))} has {top['count']} of its {row.largest.records}"
+            text += f"; key {readable_key(bytes(top['key']))} has {top['count']} of its {largest.records}"
         advice = "Choose a key with more distinct values, or none, so that the partitions share the load."
-        yield Finding("uneven-partitions", "warning", text, advice, entity=row.topic, count=row.largest.records)
+        yield Finding("uneven-partitions", "warning", text, advice, entity=topic, count=largest.records)

@@ -19,15 +19,16 @@ from pyspark.sql import functions as F  # noqa: N812  # what every Spark user ca
 
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.metadata import TopicPartition
+from kafkawire.spark.batch_totals import add_up, formats_of
 from kafkawire.spark.group_offsets import GroupOffsets, read_group_offsets
 from kafkawire.spark.report_topics import topic_chapters
 from kafkawire.spark.segment_rules import judge_batches
-from kafkawire.spark.summary import LogSummary, Summary, batch_measures, formats_of, record_measures
+from kafkawire.spark.summary import LogSummary, Summary, batch_measures, record_measures
 from kafkawire.spark.tables import COLUMNS, TABLES
 from kafkawire.spark.topic_batch import whole_ranges
 from kafkawire.spark.topic_offsets import TopicLookup
 from kafkawire.spark.topic_options import FORMAT, STRATEGIES, TopicOptions
-from kafkawire.spark.topic_rules import judge_committed, judge_lag, judge_spread
+from kafkawire.spark.topic_rules import add_up_records, judge_committed, judge_lag, judge_spread
 from kafkawire.spark.topic_stream import as_json
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from kafkawire.inspect.diagnose import Finding, Thresholds
+    from kafkawire.spark.batch_totals import BatchTotals
     from kafkawire.spark.chapters import Chapter
+    from kafkawire.spark.topic_rules import PartitionRecords
     from kafkawire.spark.written import WrittenTables
 
 _BOUNDS: Final = re.compile(r"(?:starting|ending)(?:timestamp|offsets|offsetsbytimestamp|offsetsbytimestampstrategy)")
@@ -85,6 +88,8 @@ class TopicsInput:
     default: Sequence[str] = ("batches", "records")
     _ranges: list[ReadRange] | None = None
     _groups: GroupOffsets = field(default_factory=GroupOffsets)
+    _batches: list[BatchTotals] = field(default_factory=list)
+    _records: list[PartitionRecords] = field(default_factory=list)
 
     def files(self) -> list[dict[str, Any]]:
         if self._ranges is None:
@@ -163,8 +168,7 @@ class TopicsInput:
 
     def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
         assert isinstance(summary, TopicsSummary)
-        if tables.has("batches"):
-            summary.formats = formats_of(tables.frame("batches"))
+        summary.formats = formats_of(self._batches)
         if self._groups.problem:
             return {}
         summary.rows["group_offsets"] = len(self._groups.rows)
@@ -175,12 +179,14 @@ class TopicsInput:
             return [*judge_committed(self._groups.rows), *judge_lag(self._groups.rows, limits)]
         rows = tables.frame(table)
         if table == "batches":
-            return judge_batches(rows, limits)
-        return list(judge_spread(rows, Counter(each.topic for each in self._ranges or ()), limits))
+            self._batches = add_up(rows)
+            return judge_batches(rows, self._batches, limits)
+        self._records = add_up_records(rows)
+        return list(judge_spread(rows, self._records, Counter(each.topic for each in self._ranges or ()), limits))
 
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         assert isinstance(summary, TopicsSummary)
-        return topic_chapters(tables, summary, self._ranges or [], self._groups)
+        return topic_chapters(tables, summary, self._ranges or [], self._records, self._groups)
 
     def _parsed(self) -> TopicOptions:
         return TopicOptions.parse(self.options, is_stream=self.is_stream)

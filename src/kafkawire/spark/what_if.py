@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
 
 from kafkawire.records import BatchBuilder, RecordsError
+from kafkawire.spark.chapters import Chapter, Grid, headings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 SAMPLE: Final = 200
@@ -50,15 +51,25 @@ def _packed_size(records: Sequence[tuple[bytes | None, bytes | None]], codec: st
     return size
 
 
-def what_if(records: DataFrame, topics: Sequence[str | None]) -> list[list[Any]]:
+def compression_chapter(records: DataFrame, which: Sequence[Column], why_not: str = "") -> Chapter:
+    """What a sample of the records takes under each codec; each condition of `which` chooses those of a topic."""
+    columns = headings(
+        "topic | records tried:count | uncompressed:bytes | gzip:share | snappy:share | lz4:share | zstd:share"
+    )
+    text = (
+        f"What a sample of {SAMPLE} records of each of the {TOPICS} topics with the most takes in batches of {_BATCH},"
+        " by codec, as a share of what it takes uncompressed."
+    )
+    rows = [] if why_not else what_if(records, which)
+    return Chapter("Compression tried", text, [Grid("what_if", columns, rows, empty=why_not or "no records to try")])
+
+
+def what_if(records: DataFrame, which: Sequence[Column]) -> list[list[Any]]:
     """For each topic: its name, how many records were tried, their bytes uncompressed, and the share of it by codec."""
-    if not topics:
+    if not which:
         return []
     small = records.filter(F.coalesce(F.length("value"), F.lit(0)) + F.coalesce(F.length("key"), F.lit(0)) <= _LARGEST)
-    parts = [
-        small.filter(F.col("topic").eqNullSafe(F.lit(topic))).select("topic", "key", "value").limit(SAMPLE)
-        for topic in topics[:TOPICS]
-    ]
+    parts = [small.filter(own).select("topic", "key", "value").limit(SAMPLE) for own in which[:TOPICS]]
     found: dict[str | None, list[tuple[bytes | None, bytes | None]]] = {}
     for row in reduce(lambda one, other: one.unionByName(other), parts).collect():
         key, value = (None if each is None else bytes(each) for each in (row["key"], row["value"]))
