@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,11 +13,19 @@ import pytest
 from kafkawire.client import RebalanceListener, TopicPartition
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.client.described import NewTopic
-from kafkawire.client.errors import ClientError, ClosedError, ConnectionLostError, UnknownPartitionError
+from kafkawire.client.errors import (
+    ClientError,
+    ClosedError,
+    ConnectionLostError,
+    RequestTimeoutError,
+    UnknownPartitionError,
+)
 from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
     from tests.client.conftest import RunningBroker
+
+    from kafkawire.client.delivery import Delivery
 
 
 @pytest.fixture
@@ -101,22 +112,116 @@ def test_many_records_one_record_and_columns(broker: RunningBroker, topic: str) 
         assert consumer.assignment() == {place, TopicPartition(topic, 1)}
 
 
-def test_a_listener_that_would_wait_for_itself_is_refused(broker: RunningBroker, topic: str) -> None:
-    errors: list[ClientError] = []
-    told = threading.Event()
-    with consumer_of(broker, group_id="listening") as consumer:
+def test_a_listener_may_call_the_consumer_and_wait(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 10)
+    first = TopicPartition(topic, 0)
+    positions: list[int] = []
+    with consumer_of(broker, group_id="listening", enable_auto_commit=False) as consumer:
 
         class Listener(RebalanceListener):
             def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-                try:
-                    consumer.position(TopicPartition(topic, 0))
-                except ClientError as error:
-                    errors.append(error)
-                told.set()
+                positions.append(consumer.position(first))
+                consumer.seek(first, 7)
+
+            def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+                consumer.commit()
 
         consumer.subscribe([topic], listener=Listener())
-        assert told.wait(60)
+        assert [int(consumer.getone().value) for _ in range(2)] == [7, 8]
+    assert positions == [0]
+    with consumer_of(broker, group_id="listening") as consumer:
+        assert consumer.committed(first) == 9
+
+
+def test_a_callback_may_send_but_not_wait_for_itself(broker: RunningBroker, topic: str) -> None:
+    broker.create_topic(f"{topic}-2")
+    errors: list[ClientError] = []
+    sent: list[Delivery] = []
+    done = threading.Event()
+    with Producer(bootstrap_servers=broker.bootstrap) as producer:
+
+        def go_on(_: Delivery) -> None:
+            sent.append(producer.send(f"{topic}-2", b"from a topic that was not known before"))
+            try:
+                producer.flush()
+            except ClientError as error:
+                errors.append(error)
+            done.set()
+
+        producer.send(topic, b"first").add_done_callback(go_on)
+        assert done.wait(60)
+        assert sent[0].result(60).offset == 0
     assert "would wait for itself" in str(errors[0])
+
+
+def test_a_topic_that_does_not_come_keeps_nobody_else_waiting(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=60_000) as patient:
+        stuck = threading.Thread(target=patient.send, args=("nowhere", b"x"))
+        stuck.start()
+        assert patient.send_and_wait(topic, b"quick", partition=0).offset == 0
+        assert stuck.is_alive()
+        broker.create_topic("nowhere")
+        stuck.join(60)
+        assert not stuck.is_alive()
+    with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=50) as hasty:
+        deliveries = [hasty.send("never", b"x") for _ in range(2)]
+        assert all(isinstance(each.exception(60), RequestTimeoutError) for each in deliveries)
+
+
+def test_a_consumer_closed_by_another_thread_ends_its_loop_and_refuses_its_calls(
+    broker: RunningBroker, topic: str
+) -> None:
+    ends: list[object] = []
+    began = threading.Barrier(3)
+
+    def loop(consumer: Consumer) -> None:
+        began.wait(60)
+        ends.append(list(consumer))
+
+    def call(consumer: Consumer) -> None:
+        began.wait(60)
+        with pytest.raises(ClosedError):
+            consumer.getone()
+        ends.append("refused")
+
+    with consumer_of(broker, topic) as looping, consumer_of(broker, topic) as calling:
+        threads = [threading.Thread(target=loop, args=[looping]), threading.Thread(target=call, args=[calling])]
+        for thread in threads:
+            thread.start()
+        began.wait(60)
+    for thread in threads:
+        thread.join(60)
+    assert ends in ([[], "refused"], ["refused", []])
+
+
+def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: str) -> None:
+    """What the child finds comes back as its exit code."""
+    with Producer(bootstrap_servers=broker.bootstrap) as producer:
+        producer.send_and_wait(topic, b"before", partition=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is the point
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                with contextlib.suppress(ClosedError):
+                    producer.send(topic, b"never")
+                    code = 2
+                producer.close()
+                with Producer(bootstrap_servers=broker.bootstrap) as own:
+                    code = code - 1 if own.send_and_wait(topic, b"child", partition=0).offset == 1 else 3
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert producer.send_and_wait(topic, b"after", partition=0).offset == 2
+
+
+def test_a_client_that_is_forgotten_is_warned_of(broker: RunningBroker) -> None:
+    with Admin(bootstrap_servers=broker.bootstrap) as kept:
+        forgotten = Admin.__new__(Admin)
+        forgotten._client, forgotten._is_open = kept._client, True
+        with pytest.warns(ResourceWarning, match="Admin was not closed"):
+            del forgotten
 
 
 def test_the_background_thread_ends_with_the_last_client(broker: RunningBroker) -> None:

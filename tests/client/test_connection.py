@@ -21,6 +21,7 @@ from kafkawire.messages import (
     ListGroupsResponse,
     MetadataRequest,
     MetadataResponse,
+    ProduceRequest,
     SaslAuthenticateResponse,
     SaslHandshakeResponse,
     api,
@@ -182,6 +183,67 @@ def test_a_request_whose_waiter_left_does_not_disturb_the_next() -> None:
             given_up.cancel()
             assert await beat(connection, 2) == 2
             connection.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("leaves_late", [False, True])
+def test_a_turn_whose_waiter_left_goes_to_the_next(leaves_late: bool) -> None:
+    async def main() -> None:
+        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+            connection = await connect(broker, max_in_flight_requests_per_connection=1)
+
+            async def first() -> None:
+                await beat(connection, 1)
+                if leaves_late:  # by now the turn is the second's, which has not gone on yet
+                    second.cancel()
+
+            going = asyncio.create_task(first())
+            await asyncio.sleep(0)
+            second, third = (asyncio.create_task(beat(connection, number)) for number in (2, 3))
+            await asyncio.sleep(0)
+            if not leaves_late:
+                second.cancel()
+            await going
+            assert await third == 3
+            with pytest.raises(asyncio.CancelledError):
+                await second
+            assert await beat(connection, 4) == 4
+            connection.close()
+
+    asyncio.run(main())
+
+
+class SlowReader(FakeBroker):
+    """Greets, and reads nothing more before its gate opens; `received` is all that came then."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._answer(await reader.readexactly(4) + await reader.read(65536), writer)
+        await self.gate.wait()
+        while chunk := await reader.read(1 << 20):
+            self.received += len(chunk)
+        self.finished.set()
+        writer.close()
+
+    def __init__(self) -> None:
+        super().__init__({"Produce": lambda request, version: SILENCE})
+        self.gate, self.finished, self.received = asyncio.Event(), asyncio.Event(), 0
+
+
+def test_what_is_never_answered_is_sent_when_the_system_has_it_and_each_has_its_turn() -> None:
+    async def main() -> None:
+        async with SlowReader() as broker:
+            connection = await connect(broker)
+            data = ProduceRequest.PartitionProduceData(records=bytes(16 * 1024 * 1024))
+            message = ProduceRequest(topic_data=[ProduceRequest.TopicProduceData(name="t", partition_data=[data])])
+            sending = [asyncio.create_task(connection.notify(message, version=9)) for _ in range(3)]
+            await asyncio.sleep(0.5)
+            assert not any(each.done() for each in sending)
+            broker.gate.set()
+            await asyncio.gather(*sending)
+            connection.close()
+            await broker.finished.wait()
+            assert broker.received > 3 * len(data.records or b"")
 
     asyncio.run(main())
 

@@ -250,6 +250,38 @@ def test_values_are_deserialized(broker: RunningBroker, topic: str) -> None:
     consume(broker, work, topic, value_deserializer=int, key_deserializer=bytes.decode)
 
 
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_what_a_deserializer_refuses_is_told_with_its_place_after_what_comes_before(
+    broker: RunningBroker, topic: str, at_once: int
+) -> None:
+    broker.fill(topic, 100, per_batch=40)
+    refused = {0, 57, 58}
+
+    def number(data: bytes) -> int:
+        if int(data) in refused:
+            raise ValueError("not this one")
+        return int(data)
+
+    async def work() -> None:
+        async with Consumer(bootstrap_servers=broker.bootstrap, value_deserializer=number) as consumer:
+            place = TopicPartition(topic, 0)
+            consumer.assign([place])
+            await consumer.seek_to_beginning()
+            numbers: list[int] = []
+            places: list[str] = []
+            while len(numbers) < 97:
+                try:
+                    for records in (await consumer.getmany(timeout_ms=60_000, max_records=at_once)).values():
+                        numbers += [record.value for record in records]
+                except ValueError as error:
+                    places += error.__notes__
+                    consumer.seek(place, await consumer.position(place) + 1)
+            assert numbers == [each for each in range(100) if each not in refused]
+            assert places == [f"in the value of {place} at offset {each}" for each in sorted(refused)]
+
+    asyncio.run(work())
+
+
 def test_what_is_not_assigned_cannot_be_asked_for(broker: RunningBroker, topic: str) -> None:
     async def work(consumer: Consumer) -> None:
         with pytest.raises(UnknownPartitionError, match="is not assigned to this consumer"):

@@ -236,6 +236,37 @@ def test_a_static_member_comes_back_without_a_rebalance(broker: RunningBroker, t
     asyncio.run(main())
 
 
+def test_a_listener_may_look_up_seek_pause_and_commit(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 10)
+    first = TopicPartition(topic, 0)
+
+    class Listener(RebalanceListener):
+        def __init__(self) -> None:
+            self.positions: list[int] = []
+
+        async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            self.positions = [await consumer.position(each) for each in sorted(assigned)]
+            consumer.seek(first, 4)
+            consumer.pause(*assigned - {first})
+
+        async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            await consumer.commit({first: 9})
+
+    listener = Listener()
+
+    async def main() -> None:
+        async with consumer:
+            assert await drain(consumer, 6) == [4, 5, 6, 7, 8, 9]
+            assert len(consumer.paused()) == 3
+        async with member(broker, group_id="listening") as other:
+            assert await other.committed(first) == 9
+
+    consumer = member(broker, group_id="listening", enable_auto_commit=False)
+    consumer.subscribe([topic], listener=listener)
+    asyncio.run(main())
+    assert listener.positions == [0, 0, 0, 0]
+
+
 def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: RunningBroker, topic: str) -> None:
     async def main() -> None:
         async with (

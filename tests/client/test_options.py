@@ -96,3 +96,17 @@ def test_tls_only_where_the_protocol_has_it() -> None:
     made = ClientOptions(security_protocol="SSL", ssl_check_hostname=False).tls()
     assert made is not None
     assert not made.check_hostname
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"ssl_cafile": "/nowhere.pem"}, "ssl_cafile '/nowhere.pem': No such file or directory"),
+        ({"ssl_cafile": __file__}, r"ssl_cafile '.*test_options.py': .*no certificate"),
+        ({"ssl_certfile": "/nowhere.pem"}, "ssl_certfile '/nowhere.pem', ssl_keyfile None: No such file or directory$"),
+        ({"ssl_certfile": __file__}, "PEM lib.*; is ssl_password right"),
+    ],
+)
+def test_a_file_of_tls_that_cannot_be_used_is_named(files: dict[str, str], complaint: str) -> None:
+    with pytest.raises(OptionError, match=complaint):
+        ClientOptions(security_protocol="SSL", **files).tls()  # type: ignore[arg-type]

@@ -134,6 +134,8 @@ def test_plain_text_on_a_tls_port_says_what_may_be_wrong() -> None:
         async with tls_broker() as broker:
             with pytest.raises(ConnectionLostError, match="does this listener want TLS"):
                 await Connection.open("127.0.0.1", broker.port, ClientOptions())
+            with pytest.raises(ConnectionLostError, match="does this listener want TLS"):
+                await asyncio.to_thread(SocketConnection, "127.0.0.1", broker.port, ClientOptions())
 
     asyncio.run(main())
 

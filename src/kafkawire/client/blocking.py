@@ -11,43 +11,35 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkawire.client.admin import Admin as AsyncAdmin
+from kafkawire.client.blocking_admin import Admin
 from kafkawire.client.consumer import Consumer as AsyncConsumer
 from kafkawire.client.delivery import Delivery
 from kafkawire.client.errors import BufferFullError, ClosedError, RequestTimeoutError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.producer import Producer as AsyncProducer
 from kafkawire.client.shared_loop import CLOSED, SHARED, BlockingClient
+from kafkawire.client.subscription import RebalanceListener
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from kafkawire.client.committing import OffsetAndMetadata
     from kafkawire.client.decoding import ConsumerRecord
-    from kafkawire.client.described import (
-        ClusterDescription,
-        ConfigEntry,
-        ConfigResource,
-        GroupDescription,
-        GroupListing,
-        LogDirEntry,
-        NewTopic,
-    )
-    from kafkawire.client.metadata import TopicInfo
     from kafkawire.client.offsets import OffsetAndTimestamp
     from kafkawire.client.outcome import RecordMetadata
-    from kafkawire.client.subscription import RebalanceListener
     from kafkawire.messages import Message
 
+__all__ = ["Admin", "Consumer", "Producer"]
 _RUN: Final = 500
 # Who sends fills this and then waits until it is empty: threads that take turns lose less than threads that compete.
 _MOST_TAKEN: Final = 5_000
@@ -74,7 +66,7 @@ class Producer(BlockingClient):
 
     def close(self) -> None:
         """Send what is left, then close."""
-        if self._is_open:
+        if self._is_open and not self._is_closing:
             self.flush()
         self._close(self._client.stop)
 
@@ -169,6 +161,24 @@ class Producer(BlockingClient):
         await self._client.flush()
 
 
+class _Aside(RebalanceListener):
+    """Tells a listener on another thread, so that it may call the consumer and wait."""
+
+    def __init__(self, listener: RebalanceListener) -> None:
+        self._listener = listener
+
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        await self._tell(self._listener.on_partitions_revoked, revoked)
+
+    async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        await self._tell(self._listener.on_partitions_assigned, assigned)
+
+    async def _tell(self, method: Callable[[set[TopicPartition]], Any], partitions: set[TopicPartition]) -> None:
+        result = await asyncio.to_thread(method, partitions)
+        if inspect.isawaitable(result):
+            await result
+
+
 class Consumer(BlockingClient):
     """`kafkawire.client.Consumer` with plain calls.
 
@@ -208,9 +218,10 @@ class Consumer(BlockingClient):
         pattern: str | re.Pattern[str] | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
-        """Read these topics, or those whose names match; the listener is called on the background thread."""
+        """Read these topics, or those whose names match; the listener is called on a thread of its own."""
         self._run_of.clear()
-        self._on_loop(partial(self._client.subscribe, topics, pattern, listener))
+        told = None if listener is None else _Aside(listener)
+        self._on_loop(partial(self._client.subscribe, topics, pattern, told))
 
     def unsubscribe(self) -> None:
         self._run_of.clear()
@@ -314,83 +325,6 @@ class Consumer(BlockingClient):
                     self._client.mark(partition, records[0].offset)
                 return {partition: deque(records) for partition, records in found.items()}
             await self._client.wait()
-
-
-class Admin(BlockingClient):
-    """`kafkawire.client.Admin` with plain calls: every method of it, by the same name.
-
-    `with Admin(bootstrap_servers="localhost:9092") as admin: print(admin.list_topics())`
-    """
-
-    def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
-        self._client: AsyncAdmin = self._open(partial(AsyncAdmin, config, **options))
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._close(self._client.stop)
-
-    def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
-        self._run(self._client.create_topics(topics, validate_only=validate_only))
-
-    def delete_topics(self, topics: Iterable[str]) -> None:
-        self._run(self._client.delete_topics(topics))
-
-    def create_partitions(self, totals: Mapping[str, int], *, validate_only: bool = False) -> None:
-        self._run(self._client.create_partitions(totals, validate_only=validate_only))
-
-    def list_topics(self, *, internal: bool = False) -> list[str]:
-        return self._run(self._client.list_topics(internal=internal))
-
-    def describe_topics(self, topics: Iterable[str] | None = None) -> list[TopicInfo]:
-        return self._run(self._client.describe_topics(topics))
-
-    def describe_cluster(self) -> ClusterDescription:
-        return self._run(self._client.describe_cluster())
-
-    def describe_configs(self, resources: Iterable[ConfigResource]) -> dict[ConfigResource, dict[str, ConfigEntry]]:
-        return self._run(self._client.describe_configs(resources))
-
-    def alter_configs(
-        self, resource: ConfigResource, changes: Mapping[str, str | None], *, validate_only: bool = False
-    ) -> None:
-        self._run(self._client.alter_configs(resource, changes, validate_only=validate_only))
-
-    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        return self._run(self._client.delete_records(before))
-
-    def list_offsets(
-        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        return self._run(self._client.list_offsets(wanted, read_committed=read_committed))
-
-    def describe_log_dirs(self, nodes: Iterable[int] | None = None) -> list[LogDirEntry]:
-        return self._run(self._client.describe_log_dirs(nodes))
-
-    def list_groups(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
-        return self._run(self._client.list_groups(states=states, types=types))
-
-    def describe_groups(self, groups: Iterable[str]) -> list[GroupDescription]:
-        return self._run(self._client.describe_groups(groups))
-
-    def delete_groups(self, groups: Iterable[str]) -> None:
-        self._run(self._client.delete_groups(groups))
-
-    def list_group_offsets(
-        self, group: str, partitions: Iterable[TopicPartition] | None = None
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        return self._run(self._client.list_group_offsets(group, partitions))
-
-    def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        self._run(self._client.alter_group_offsets(group, offsets))
-
-    def delete_group_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
-        self._run(self._client.delete_group_offsets(group, partitions))
-
-    def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
-        """Send any message of any version; its answer."""
-        return self._run(self._client.raw(message, node_id=node_id, version=version))
 
 
 async def _next_or_none(batches: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:

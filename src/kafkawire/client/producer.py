@@ -2,7 +2,7 @@
 
 Rules:
 - `send` returns a future of where the record is; it waits only for metadata or for room in the buffer.
-- A batch goes when it is full, when `linger_ms` is over, or on `flush`; one request a broker carries a batch of each
+- A batch goes when it is full, when `linger_ms` is over, on `flush`, or when somebody waits for room; one request a broker carries a batch of each
   partition that is ready.
 - What may succeed later is sent again until `delivery_timeout_ms` after the record was taken, never out of order; with
   idempotence (the default) never twice.
@@ -287,6 +287,7 @@ class Producer:
     async def _wait_for_room(self) -> None:
         room: asyncio.Future[None] = self._loop.create_future()
         self._room.append(room)
+        self._let_in()
         try:
             async with asyncio.timeout(self.options.max_block_ms / 1000):
                 await room
@@ -304,8 +305,11 @@ class Producer:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Let the first that waits for room go on, if there is any."""
-        while self._room and self._buffered < self._most_buffered:
+        """Let the first that waits for room go on if there is any; if not, what is buffered goes, full or not."""
+        while self._room:
+            if self._buffered >= self._most_buffered:
+                self._wake()
+                return
             room = self._room.popleft()
             if not room.done():
                 room.set_result(None)
@@ -323,7 +327,8 @@ class Producer:
     def _drain(self, *, closing: bool = True) -> None:
         """Send what is ready; unless told otherwise, that is also what is not full but due."""
         now = self._loop.time()
-        linger = 0 if self._flushing or not self._running else self.options.linger_ms / 1000
+        is_urgent = self._flushing or self._room or not self._running
+        linger = 0 if is_urgent else self.options.linger_ms / 1000
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in self._queues.values():
             filling = queue.filling

@@ -2,8 +2,9 @@
 
 Rules:
 - The loop lives while any client is open.
-- A call waits for its work; a call from the loop's own thread (a listener, a callback) is refused, it would wait for
-  itself. Whoever waits when the loop ends is told that the client was closed.
+- A call waits for its work; a call from the loop's own thread (a delivery's callback) that has to wait is refused, it
+  would wait for itself. Whoever waits when the loop ends is told that the client was closed.
+- A client that is closing still serves who has to be told first: a listener may commit.
 - Threads do not survive a fork: in the child the clients of the parent are closed, and new ones have a loop of their
   own.
 """
@@ -99,6 +100,7 @@ class BlockingClient:
     """Opening, closing and calling a client that lives on the shared loop."""
 
     _is_open = False
+    _is_closing = False
 
     def _open(self, make: Callable[[], Any]) -> Any:
         SHARED.enter()
@@ -118,12 +120,13 @@ class BlockingClient:
         return client
 
     def _close(self, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._is_open:
-            self._is_open = False
-            SHARED.clients.discard(self)
+        if self._is_open and not self._is_closing:
+            self._is_closing = True
             try:
                 SHARED.run(stop())
             finally:
+                self._is_open = False
+                SHARED.clients.discard(self)
                 SHARED.leave()
 
     def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -133,6 +136,9 @@ class BlockingClient:
         return SHARED.run(work)
 
     def _on_loop(self, call: Callable[[], _Result]) -> _Result:
+        if self._is_open and SHARED.is_here():
+            return call()
+
         async def work() -> _Result:
             return call()
 
