@@ -5,23 +5,38 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from tests.broker.peer import Peer
 
 import kafkawire.broker
 from kafkawire.broker import Broker
 from kafkawire.broker.listeners import CannotListenError
+from kafkawire.messages import DescribeClusterRequest, FindCoordinatorRequest, MetadataRequest
 from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kafkawire.broker.listeners import Endpoint
+
+
+def has_six() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+HAS_SIX = has_six()
+
 
 def connects(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), 60):
+        with socket.create_connection((host.strip("[]"), int(port)), 60):
             return True
     except OSError:
         return False
@@ -91,3 +106,47 @@ def test_a_directory_that_cannot_be_is_told(tmp_path: Path) -> None:
 def test_other_names_are_not_there() -> None:
     with pytest.raises(AttributeError, match="Brokre"):
         getattr(kafkawire.broker, "Brokre")  # noqa: B009 - a typo, on purpose
+
+
+TWO_LISTENERS = {
+    "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://:9093",
+    "advertised.listeners": "INSIDE://broker:19092,OUTSIDE://localhost:0",
+    "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
+}
+
+
+class At(NamedTuple):
+    """A broker, as peers find it."""
+
+    bootstrap_servers: str
+
+
+def test_a_client_is_told_the_address_of_the_listener_that_it_came_by() -> None:
+    def told(place: Endpoint) -> tuple[str, int]:
+        with Peer(At(str(place))) as peer:
+            (known,) = peer.call(MetadataRequest(topics=[])).brokers
+            (described,) = peer.call(DescribeClusterRequest()).brokers
+            found = peer.call(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0]
+        assert {(each.host, each.port) for each in (known, described, found)} == {(known.host, known.port)}
+        return known.host, known.port
+
+    async def scenario() -> None:
+        async with Broker(config=TWO_LISTENERS) as broker:
+            assert broker.bootstrap == "broker:19092"
+            inside, outside = broker.listeners.values()
+            assert await asyncio.to_thread(told, inside) == ("broker", 19092)
+            assert await asyncio.to_thread(told, outside) == ("localhost", outside.port)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.skipif(not HAS_SIX, reason="this machine has no IPv6")
+def test_every_interface_is_that_of_either_protocol() -> None:
+    async def scenario(host: str) -> tuple[str, bool]:
+        async with Broker(host=host) as broker:
+            return broker.bootstrap, await asyncio.to_thread(connects, broker.bootstrap)
+
+    for host, known in (("::", "127.0.0.1:"), ("::1", "[::1]:"), ("", "127.0.0.1:")):
+        bootstrap, connected = asyncio.run(scenario(host))
+        assert bootstrap.startswith(known)
+        assert connected

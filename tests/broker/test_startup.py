@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkawire.broker.configs import BrokerConfig, keys
-from kafkawire.broker.listeners import advertised, listening
+from kafkawire.broker.listeners import Endpoint, advertised, listening
 from kafkawire.broker.startup import from_environment, from_file, from_pairs
 from kafkawire.log.configs import LogConfig
 from kafkawire.messages.errors import InvalidConfigError
@@ -80,32 +80,65 @@ def test_the_table_is_whole() -> None:
 @pytest.mark.parametrize(
     ("given", "host", "port", "expected"),
     [
-        ({}, None, None, ("127.0.0.1", 9092)),
-        ({}, None, 0, ("127.0.0.1", 0)),
-        ({"listeners": "PLAINTEXT://0.0.0.0:9999"}, None, None, ("0.0.0.0", 9999)),
-        ({"listeners": "PLAINTEXT://[::1]:9999"}, None, 7, ("::1", 7)),
+        ({}, None, None, {"PLAINTEXT": ("127.0.0.1", 0)}),
+        ({}, "0.0.0.0", 9094, {"PLAINTEXT": ("0.0.0.0", 9094)}),
+        ({"listeners": "PLAINTEXT://0.0.0.0:9999"}, None, None, {"PLAINTEXT": ("0.0.0.0", 9999)}),
+        ({"listeners": "PLAINTEXT://[::1]:9999"}, None, 0, {"PLAINTEXT": ("::1", 0)}),
+        (
+            {
+                "listeners": "PLAINTEXT://:19092, CONTROLLER://:9093, PLAINTEXT_HOST://localhost:9092",
+                "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
+            },
+            *(None, None),
+            {"PLAINTEXT": ("", 19092), "PLAINTEXT_HOST": ("localhost", 9092)},
+        ),
     ],
 )
-def test_where_to_listen(given: dict[str, str], host: str | None, port: int | None, expected: tuple[str, int]) -> None:
+def test_where_to_listen(
+    given: dict[str, str], host: str | None, port: int | None, expected: dict[str, tuple[str, int]]
+) -> None:
     assert listening(BrokerConfig(given), host, port) == expected
 
 
 def test_a_listener_with_protection_that_is_not_there_is_refused() -> None:
-    for listener in ("SSL://:9092", "SASL_PLAINTEXT://:9092", "ODD://:9092"):
+    for listener in ("SSL://:9092", "SASL_PLAINTEXT://:9092", "ODD://:9092", "PLAINTEXT://:9092,SSL://:9093"):
         with pytest.raises(InvalidConfigError, match="only PLAINTEXT is served"):
             listening(BrokerConfig({"listeners": listener}), None, None)
+    with pytest.raises(InvalidConfigError, match="PLAINTEXT occurs more than once"):
+        listening(BrokerConfig({"listeners": "PLAINTEXT://:9092,PLAINTEXT://:9093"}), None, None)
     mapped = {"listeners": "INSIDE://:9092", "listener.security.protocol.map": "INSIDE:PLAINTEXT"}
-    assert listening(BrokerConfig(mapped), None, None) == ("", 9092)
+    assert listening(BrokerConfig(mapped), None, None) == {"INSIDE": ("", 9092)}
 
 
 def test_the_older_name_of_the_node_id_counts() -> None:
     assert BrokerConfig({"broker.id": "7"}).integer("node.id") == 7
 
 
-def test_clients_are_told_an_address_that_works() -> None:
-    assert advertised(BrokerConfig(), "0.0.0.0", 1) == ("127.0.0.1", 1)
-    assert advertised(BrokerConfig(), "10.0.0.1", 1) == ("10.0.0.1", 1)
-    named = BrokerConfig({"advertised.listeners": "PLAINTEXT://kafka.example:9092"})
-    assert advertised(named, "0.0.0.0", 1) == ("kafka.example", 9092)
-    with pytest.raises(InvalidConfigError, match=r"advertised.listeners: expected NAME://host:port"):
-        advertised(BrokerConfig({"advertised.listeners": "kafka.example"}), "", 1)
+PLACES = {"PLAINTEXT": Endpoint("0.0.0.0", 1), "HOST": Endpoint("10.0.0.1", 2)}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", {"PLAINTEXT": ("127.0.0.1", 1), "HOST": ("10.0.0.1", 2)}),
+        ("PLAINTEXT://kafka.example:9092", {"PLAINTEXT": ("kafka.example", 9092), "HOST": ("10.0.0.1", 2)}),
+        ("HOST://[::1]:7,PLAINTEXT://broker:0", {"PLAINTEXT": ("broker", 1), "HOST": ("::1", 7)}),
+    ],
+)
+def test_clients_are_told_an_address_that_works(given: str, expected: dict[str, tuple[str, int]]) -> None:
+    protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,HOST:PLAINTEXT"}
+    assert advertised(BrokerConfig({**protocols, "advertised.listeners": given}), PLACES) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("kafka.example", "expected NAME://host:port"),
+        ("PLAINTEXT://0.0.0.0:9092", "no client can connect to 0.0.0.0"),
+        ("OTHER://kafka.example:9092", "OTHER is none of the listeners PLAINTEXT, HOST"),
+    ],
+)
+def test_an_address_that_cannot_work_is_refused(given: str, words: str) -> None:
+    protocols = {"listener.security.protocol.map": "OTHER:PLAINTEXT"}
+    with pytest.raises(InvalidConfigError, match=f"advertised.listeners: {words}"):
+        advertised(BrokerConfig({**protocols, "advertised.listeners": given}), PLACES)

@@ -86,8 +86,10 @@ def process_restored() -> Iterator[None]:
         (["--memory", "--host", "192.0.2.1", "--port", "0"], "192.0.2.1:0: the host is no address of this machine", 1),
         (["--memory", "--port", "99999"], "'99999' is no port: expected 0 to 65535", 2),
         (["--port", "0", "--data", "{data}"], "another broker uses it (.lock is locked)", 1),
+        (["--memory", "--data", "{data}"], "argument --data: not allowed with argument --memory", 2),
+        (["--memory", "-c", "advertised.listeners=PLAINTEXT://0.0.0.0:1"], "no client can connect to 0.0.0.0", 2),
     ],
-    ids=["port", "metrics port", "host", "no port", "directory"],
+    ids=["port", "metrics port", "host", "no port", "directory", "both", "advertised"],
 )
 def test_what_stands_in_the_way_is_said_in_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], words: str, code: int

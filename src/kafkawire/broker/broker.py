@@ -2,7 +2,7 @@
 
 Rules:
 - It lives between `start` and `stop`, on the loop that called `start`.
-- Port 0 takes any free port; `bootstrap` says which.
+- Without a port, or with port 0, it takes any that is free; `bootstrap` says which.
 - Without a data directory everything is in memory, and gone afterwards.
 """
 
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Self
 from kafkawire.broker.clock import LoopClock
 from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.dispatch import Dispatcher
-from kafkawire.broker.listeners import advertised, listening
+from kafkawire.broker.listeners import Endpoint, advertised, listening
 from kafkawire.broker.maintenance import Maintenance
 from kafkawire.broker.metrics import Metrics
-from kafkawire.broker.node import Endpoint, Node
+from kafkawire.broker.node import Node
 from kafkawire.broker.server import Server
 from kafkawire.log.files import DiskFiles
 from kafkawire.log.memory import MemoryFiles
@@ -48,14 +48,15 @@ class Broker:
         data_dir: str | Path | None = None,
         *,
         host: str | None = None,
-        port: int | None = 0,
+        port: int | None = None,
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.config = BrokerConfig(config)
         self.clock = clock or LoopClock()
         self.metrics = Metrics()
-        self.host, self.port = listening(self.config, host, port)
+        self.listeners = listening(self.config, host, port)
+        advertised(self.config, self.listeners)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._started = False
 
@@ -65,15 +66,18 @@ class Broker:
             self.node = Node(self.config, self.clock, root=Path("/memory"), files=MemoryFiles(self.clock.now))
         else:
             self.node = Node(self.config, self.clock, root=self._data_dir.absolute(), files=DiskFiles())
+        self.dispatcher = Dispatcher(self.node, self.metrics)
+        self.server = Server(self.config, self.dispatcher, self.metrics)
         try:
             self.node.start()
-            self.dispatcher = Dispatcher(self.node, self.metrics)
-            self.server = Server(self.config, self.dispatcher, self.metrics)
-            host, self.port = await self.server.listen(self.host, self.port)
+            for name, place in self.listeners.items():
+                self.listeners[name] = Endpoint(place.host, await self.server.listen(name, place))
+            self.node.endpoints = advertised(self.config, self.listeners)
+            await self.server.start()
         except BaseException:
+            await self.server.close()
             self.node.close()
             raise
-        self.node.endpoint = Endpoint(*advertised(self.config, self.host or host, self.port))
         self._maintenance = Maintenance(self.node)
         self._maintenance.start()
         self._started = True
@@ -98,5 +102,10 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """What clients are given as bootstrap.servers."""
-        return f"{self.node.endpoint.host}:{self.node.endpoint.port}"
+        """What clients are given as bootstrap.servers: the first listener, by the name that it is known by."""
+        return str(next(iter(self.node.endpoints.values())))
+
+    @property
+    def port(self) -> int:
+        """The port of the first listener."""
+        return next(iter(self.listeners.values())).port

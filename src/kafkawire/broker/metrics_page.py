@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.listeners import CannotListenError
+from kafkawire.broker.listeners import CannotListenError, Endpoint
 from kafkawire.broker.service import Gauge
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class MetricsPage:
     async def listen(self, host: str, port: int) -> int:
         """Serve the page; the port that is listened on."""
         try:
-            self._listening = await asyncio.start_server(self._answer, host, port, limit=_LONGEST)
+            self._listening = await asyncio.start_server(self._answer, host or None, port, limit=_LONGEST)
         except OSError as error:
-            raise CannotListenError(host, port, error) from error
+            raise CannotListenError(Endpoint(host, port), error) from error
         return int(self._listening.sockets[0].getsockname()[1])
 
     async def close(self) -> None:

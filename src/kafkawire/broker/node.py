@@ -20,6 +20,7 @@ from uuid import uuid4
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.journal import Journal
+from kafkawire.broker.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions
 from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
@@ -62,13 +63,6 @@ JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER, max_message_byte
 JOURNAL_SLACK = 10_000
 
 
-class Endpoint:
-    """Where clients are told to connect; known once the server listens."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self.host, self.port = host, port
-
-
 class Node:
     """One broker's state."""
 
@@ -77,7 +71,8 @@ class Node:
         self.clock = clock
         self.id = config.integer("node.id")
         self.rack = config.text("broker.rack") or None
-        self.endpoint = Endpoint("127.0.0.1", 0)
+        self.endpoints = {PLAINTEXT: Endpoint(DEFAULT_HOST, 0)}
+        """Where the clients of each listener are told to connect; known once the server listens."""
         self.cluster_id = _identity(files, root)
         self.logs = LogDirectory(
             root,

@@ -48,6 +48,7 @@ class Reader:
     isolation: int
     replica: int
     max_bytes: int
+    listener: str
 
     @property
     def magic(self) -> int:

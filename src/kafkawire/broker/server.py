@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.connection import Connection
 from kafkawire.broker.inbox import SCRATCH
-from kafkawire.broker.listeners import CannotListenError
+from kafkawire.broker.listeners import EVERYWHERE, CannotListenError
 
 if TYPE_CHECKING:
     from kafkawire.broker.configs import BrokerConfig
     from kafkawire.broker.dispatch import Dispatcher
+    from kafkawire.broker.listeners import Endpoint
     from kafkawire.broker.metrics import Metrics
 
 _log = logging.getLogger("kafkawire.broker")
@@ -36,7 +37,7 @@ TURNS_TO_ARRIVE: Final = 3
 
 
 class Server:
-    """Every connection of one listener."""
+    """Every connection of a broker, whichever listener it came by."""
 
     def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, metrics: Metrics) -> None:
         self.loop = asyncio.get_running_loop()
@@ -53,45 +54,53 @@ class Server:
         self._waiting: deque[Connection] = deque()
         self._favoured: Connection | None = None
         self._by_host: Counter[str] = Counter()
-        self._listening: asyncio.Server | None = None
+        self._listening: list[asyncio.Server] = []
         self._sweeper: asyncio.TimerHandle | None = None
 
-    async def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Accept connections; the address that is listened on."""
+    async def listen(self, name: str, place: Endpoint) -> int:
+        """Take a place for a listener, whose connections are accepted from `start` on; its port."""
         try:
-            self._listening = await self.loop.create_server(
-                lambda: Connection(self, self._dispatcher, "PLAINTEXT"),
-                host or None,
-                port,
+            listening = await self.loop.create_server(
+                lambda: Connection(self, self._dispatcher, name),
+                None if place.host in EVERYWHERE - {"0.0.0.0"} else place.host,
+                place.port,
                 backlog=max(1, self._config.integer("socket.listen.backlog.size")),
+                start_serving=False,
             )
         except OSError as error:
-            raise CannotListenError(host, port, error) from error
-        for listening in self._listening.sockets:
-            for option, name in ((socket.SO_SNDBUF, "send"), (socket.SO_RCVBUF, "receive")):
-                size = self._config.integer(f"socket.{name}.buffer.bytes")
+            raise CannotListenError(place, error) from error
+        self._listening.append(listening)
+        for each in listening.sockets:
+            for option, direction in ((socket.SO_SNDBUF, "send"), (socket.SO_RCVBUF, "receive")):
+                size = self._config.integer(f"socket.{direction}.buffer.bytes")
                 if size > 0:
-                    listening.setsockopt(socket.SOL_SOCKET, option, size)
+                    each.setsockopt(socket.SOL_SOCKET, option, size)
+        told = next((each for each in listening.sockets if each.family == socket.AF_INET), listening.sockets[0])
+        return int(told.getsockname()[1])
+
+    async def start(self) -> None:
+        """Accept connections."""
+        for listening in self._listening:
+            await listening.start_serving()
         self._sweep()
-        address = self._listening.sockets[0].getsockname()
-        return str(address[0]), int(address[1])
 
     async def close(self) -> None:
         """Stop accepting, and close every connection."""
         if self._sweeper is not None:
             self._sweeper.cancel()
-        if self._listening is not None:
-            # asyncio loses a connection that it has taken when its server is closed before the connection is made
-            for listening in self._listening.sockets:
-                self.loop.remove_reader(listening.fileno())
-            for _ in range(TURNS_TO_ARRIVE):
-                await asyncio.sleep(0)
-            self._listening.close()
+        # asyncio loses a connection that it has taken when its server is closed before the connection is made
+        for listening in self._listening:
+            for each in listening.sockets:
+                self.loop.remove_reader(each.fileno())
+        for _ in range(TURNS_TO_ARRIVE):
+            await asyncio.sleep(0)
+        for listening in self._listening:
+            listening.close()
         self.drop_connections()
         while self.connections:
             await asyncio.sleep(0)
-        if self._listening is not None:
-            await self._listening.wait_closed()
+        for listening in self._listening:
+            await listening.wait_closed()
 
     def drop_connections(self) -> None:
         """Close every connection at once."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from kafkawire.broker.broker import Broker
 
@@ -32,8 +33,9 @@ _log = logging.getLogger("kafkawire.broker")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, help="where to listen (9092); 0 takes any free port")
     parser.add_argument("--host", help="on which address (127.0.0.1); 0.0.0.0 is all of them")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where the data is kept (log.dirs, or kafkawire-data)")
-    parser.add_argument("--memory", action="store_true", help="keep everything in memory, and nothing afterwards")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", type=Path, metavar="DIR", help="where the data is kept (log.dirs, or kafkawire-data)")
+    where.add_argument("--memory", action="store_true", help="keep everything in memory, and nothing afterwards")
     parser.add_argument(
         "-c", "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, under Kafka's name"
     )
@@ -45,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kafkawire.broker.broker import Broker
+    from kafkawire.broker.listeners import DEFAULT_PORT
     from kafkawire.broker.loops import new_loop
     from kafkawire.broker.startup import from_environment, from_file, from_pairs
     from kafkawire.cli.commands import UsageError
@@ -58,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
         config = from_file(args.config) if args.config else {}
         config |= from_environment(os.environ) | from_pairs(args.set)
         data = None if args.memory else args.data or _directory(config)
-        broker = Broker(data, host=args.host, port=args.port, config=config)
+        port = DEFAULT_PORT if args.port is None and "listeners" not in config else args.port
+        broker = Broker(data, host=args.host, port=port, config=config)
     except InvalidConfigError as error:
         raise UsageError(error.message or str(error)) from error
     for name, near in broker.config.unknown().items():
@@ -80,21 +84,30 @@ def _directory(config: dict[str, str]) -> Path:
 
 
 async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+    from kafkawire.broker.listeners import Endpoint
     from kafkawire.broker.metrics_page import MetricsPage
 
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with broker:
-        where = "in memory" if data is None else f"data in {data}"
-        print(f"kafkawire listens on {broker.bootstrap} ({where})", flush=True)
+        for line in _places(broker, "in memory" if data is None else f"data in {data}"):
+            print(line, flush=True)
         page = MetricsPage(broker)
         if metrics_port is not None:
-            port = await page.listen(broker.host, metrics_port)
-            print(f"metrics on http://{broker.node.endpoint.host}:{port}/metrics", flush=True)
+            host = next(iter(broker.listeners.values())).host
+            place = Endpoint(host or "localhost", await page.listen(host, metrics_port))
+            print(f"metrics on http://{place}/metrics", flush=True)
         await stopping.wait()
         await page.close()
     return 0
+
+
+def _places(broker: Broker, data: str) -> Iterator[str]:
+    for name, place in broker.listeners.items():
+        known = broker.node.endpoints[name]
+        words = f"kafkawire listens on {place if place.host else f'port {place.port} of every address'}"
+        yield words + (f", known to clients as {known}" if known != place else "") + f" ({data})"
 
 
 class _JsonLines(logging.Formatter):

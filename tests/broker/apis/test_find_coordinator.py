@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.broker.asking import ask
 
-from kafkawire.broker.node import Endpoint
+from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.serving import served_apis
 from kafkawire.messages import FindCoordinatorRequest, api
 from kafkawire.messages.errors import ErrorCode
@@ -26,7 +26,7 @@ def find(version: int, *, key: str = "g", kind: int = 0) -> FindCoordinatorReque
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_finds_this_broker(node: Node, version: int) -> None:
-    node.endpoint = Endpoint("broker.example", 9092)
+    node.endpoints["PLAINTEXT"] = Endpoint("broker.example", 9092)
     answer = ask(node, find(version), version)
     found = answer if version < 4 else answer.coordinators[0]
     assert (found.error_code, found.node_id) == (ErrorCode.NONE, node.id)

@@ -25,12 +25,13 @@ def handle(node: Node, request: DescribeClusterRequest, context: RequestContext)
     if context.version >= 1 and request.endpoint_type != BROKERS:
         raise MismatchedEndpointTypeError(f"endpoint type {request.endpoint_type}, this port is a broker's: {BROKERS}")
     allowed = operations.CLUSTER if request.include_cluster_authorized_operations else operations.NOT_ASKED
+    here = node.endpoints[context.listener]
     return DescribeClusterResponse(
         cluster_id=node.cluster_id,
         controller_id=node.id,
         brokers=[
             DescribeClusterResponse.DescribeClusterBroker(
-                broker_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
+                broker_id=node.id, host=here.host, port=here.port, rack=node.rack
             )
         ],
         cluster_authorized_operations=allowed,

@@ -34,8 +34,11 @@ def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) 
             )
         response.topics.append(answered)
     if context.version >= 2:
-        listener = DescribeQuorumResponse.Listener(name="PLAINTEXT", host=node.endpoint.host, port=node.endpoint.port)
-        response.nodes = [DescribeQuorumResponse.Node(node_id=node.id, listeners=[listener])]
+        listeners = [
+            DescribeQuorumResponse.Listener(name=name, host=place.host, port=place.port)
+            for name, place in node.endpoints.items()
+        ]
+        response.nodes = [DescribeQuorumResponse.Node(node_id=node.id, listeners=listeners)]
     return response
 
 

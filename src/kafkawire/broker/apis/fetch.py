@@ -62,6 +62,7 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
         request.isolation_level if version >= 4 else 0,
         request.replica_state.replica_id if version >= 15 else request.replica_id,
         min(request.max_bytes, most) if version >= 3 else most,
+        context.listener,
     )
     pieces = read_all(node, fetching.wanted, reader)
     if request.max_wait_ms <= 0 or not pieces or _is_enough(pieces, request.min_bytes):
@@ -122,10 +123,9 @@ def _answer(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader)
         if piece.content is not None:
             contents.append(piece.content)
         if piece.data.current_leader.leader_id != -1:
+            here = node.endpoints[reader.listener]
             response.node_endpoints = [
-                FetchResponse.NodeEndpoint(
-                    node_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
-                )
+                FetchResponse.NodeEndpoint(node_id=node.id, host=here.host, port=here.port, rack=node.rack)
             ]
     return Streamed(response, contents)
 

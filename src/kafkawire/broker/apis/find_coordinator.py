@@ -42,7 +42,7 @@ def refuse(request: FindCoordinatorRequest, error: ErrorAnswer, context: Request
 @serves("FindCoordinator", refuse=refuse)
 def handle(node: Node, request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
     _check(request.key_type)
-    host, port = node.endpoint.host, node.endpoint.port
+    host, port = node.endpoints[context.listener]
     if context.version < 4:
         return FindCoordinatorResponse(error_message="NONE", node_id=node.id, host=host, port=port)
     return FindCoordinatorResponse(

@@ -38,11 +38,10 @@ def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext
 @serves("Metadata", refuse=refuse)
 def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     version, wanted = context.version, request.topics
+    here = node.endpoints[context.listener]
     response = MetadataResponse(
         brokers=[
-            MetadataResponse.MetadataResponseBroker(
-                node_id=node.id, host=node.endpoint.host, port=node.endpoint.port, rack=node.rack
-            )
+            MetadataResponse.MetadataResponseBroker(node_id=node.id, host=here.host, port=here.port, rack=node.rack)
         ],
         cluster_id=node.cluster_id,
         controller_id=node.id,
