@@ -8,20 +8,12 @@ import pytest
 
 from kafkawire.spark import JavaNotFoundError, build_session
 from kafkawire.spark.java import find_java
+from kafkawire.spark.session import LITTLE_DATA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {
-    "spark.driver.memory": "1g",
-    # Short queries gain nothing from the optimising compiler, which would compete with them for the processors.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-    # Nor do they gain from code made for each of them.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.maxConcurrentOutputFileWriters": "7",
-}
+SETTINGS = {**LITTLE_DATA, "spark.driver.memory": "1g", "spark.sql.maxConcurrentOutputFileWriters": "7"}
 
 
 @pytest.fixture(scope="session")

@@ -35,8 +35,6 @@ HELP = "run a shop on the broker, the pipeline over three views of it, and prove
 EXAMPLES = ("kafkawire demo --out demo",)
 _MARK = "kafkawire-demo.json"
 _MADE = ("data", "old-logs", "traffic.pcapng", "topic", "segments", "capture", "demo.log", "spark.log")
-# So little data is read before the optimising compiler has done its work.
-_SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 _OLD_LOGS = 8
 
 
@@ -60,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kafkawire.demo.stage import Stage
     from kafkawire.spark.sample import write_sample
-    from kafkawire.spark.session import default_master, require_spark, running_session
+    from kafkawire.spark.session import LITTLE_DATA, default_master, require_spark, running_session
 
     require_spark()
     started = time.monotonic()
@@ -70,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         with Stage(out / "data", out / "traffic.pcapng") as stage:
             sent = _run_shop(stage)
             _say("\nThe pipeline on Spark, over three views of it")
-            session = running_session(args.master or default_master(), settings=_SETTINGS, log_file=out / "spark.log")
+            session = running_session(args.master or default_master(), settings=LITTLE_DATA, log_file=out / "spark.log")
             spark.enter_context(session)
             views = [_view_topics(stage, out / "topic")]
         logs = [str(out / "data"), str(out / "old-logs")]

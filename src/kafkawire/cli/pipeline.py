@@ -45,6 +45,7 @@ _TOPIC = ("batches", "records")
 _TABLES = {"topic": _TOPIC, "segments": _SEGMENTS, "captures": _CAPTURES}
 _DEFAULT = {"topic": _TOPIC, "segments": ("batches", "records"), "captures": _CAPTURES}
 _FORMATS = ("parquet", "delta")
+_LITTLE = {"bytes": 32 << 20, "items": 100_000}
 
 
 class How(TypedDict, total=False):
@@ -253,7 +254,7 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
         raise UsageError(source.nothing())
     overwrite = how.get("overwrite", False)
     local = None if _is_url(out) else OutputDirectory.claim(Path(out), overwrite=overwrite)
-    with _session(how, _log_file(out)) as spark:
+    with _session(how, _log_file(out), little=source.amount() < _LITTLE[source.unit]) as spark:
         from kafkawire.spark.jobs import Job
         from kafkawire.spark.watching import run_interruptible
 
@@ -275,12 +276,13 @@ def _require_spark(how: How) -> None:
 
 
 @contextmanager
-def _session(how: How, log_file: Path) -> Iterator[SparkSession]:
-    from kafkawire.spark.session import default_master, running_session
+def _session(how: How, log_file: Path, *, little: bool = False) -> Iterator[SparkSession]:
+    from kafkawire.spark.session import LITTLE_DATA, default_master, running_session
     from kafkawire.spark.table_formats import settings_of
 
     given = how.get("settings") or {}
-    settings = {**settings_of(how.get("table_format", "parquet"), given), **given}
+    ours = LITTLE_DATA if little else {}
+    settings = {**ours, **settings_of(how.get("table_format", "parquet"), given), **given}
     with ExitStack() as stack:
         with status("starting Spark ..."):
             session = running_session(how.get("master") or default_master(), settings=settings, log_file=log_file)
