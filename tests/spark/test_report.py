@@ -72,7 +72,7 @@ def chapters() -> list[Chapter]:
             NASTY,
             [
                 Grid("grid", headings("name | size:bytes | when:ms"), [[NASTY, 2048, 0], [None, None, None]]),
-                OverTime("lines", "Lines", "bytes", steps, {"a": [1] * 60, NASTY: [2] * 60}, per_second=True),
+                OverTime("lines", "Lines", "bytes", steps, {"a": [1] * 60, NASTY: [2] * 60}, is_rate=True),
                 OverTime("stack", "Stack", "count", steps, {"a": [1] * 60, "b": [0] * 60}, stacked=True),
                 Bars("bars", "Bars", "bytes", [(NASTY, 10), ("none", 0)]),
                 Ranges("ranges", "Ranges", "us", [("Fetch", [10, 200, 3000, 3000])]),
@@ -147,3 +147,36 @@ def test_marks_say_their_exact_value() -> None:
         "b: 1, 1970-01-01 00:00:00.000",
         "a: 7, 1970-01-01 00:00:01.000",
     ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "labels"),
+    [
+        (Steps(1_700_000_000_000, 200, 40), [f"22:13:2{second}" for second in range(8)]),
+        (
+            Steps(1_700_000_000_000, 10, 40),
+            ["22:13:20", *(f"22:13:20.{tenth}" for tenth in ("05", 1, 15, 2, 25, 3, 35))],
+        ),
+        (Steps(1_700_000_100_000, 15_000, 40), ["22:16", "22:18", "22:20", "22:22", "22:24"]),
+        (Steps(1_700_006_400_000, 3_600_000, 40), ["11-15 00:00", "11-15 06:00"]),
+        (Steps(1_699_920_000_000, 86_400_000, 40), ["2023-11-16", "2023-11-23"]),
+    ],
+)
+def test_an_axis_has_its_marks_at_times_that_people_know(steps: Steps, labels: list[str]) -> None:
+    drawn = charts.over_time(OverTime("x", "X", "count", steps, {"a": [1] * steps.count}))
+    told = re.findall(r'text-anchor="(?:start|middle|end)">([\d:. -]{5,})</text>', drawn)
+    assert told[: len(labels)] == labels
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "axis"),
+    [
+        (500, 4, ["0", "2/s", "4/s", "6/s", "8/s"]),
+        (60_000, 4, ["0", "1/min", "2/min", "3/min", "4/min"]),
+        (7_200_000, 4, ["0", "0.5/h", "1/h", "1.5/h", "2/h"]),
+        (86_400_000, 1, ["0", "0.25/day", "0.5/day", "0.75/day", "1/day"]),
+    ],
+)
+def test_a_rate_is_told_by_a_time_that_a_step_has_in_it(step: int, value: int, axis: list[str]) -> None:
+    drawn = charts.over_time(OverTime("x", "X", "count", Steps(0, step, 2), {"a": [0, value]}, is_rate=True))
+    assert re.findall(r'text-anchor="end">([\d.]+(?:/\w+)?)</text>', drawn) == axis

@@ -36,6 +36,7 @@ EXAMPLES = ("kafkawire demo --out demo",)
 _MARK = "kafkawire-demo.json"
 _MADE = ("data", "old-logs", "traffic.pcapng", "topic", "segments", "capture", "demo.log", "spark.log")
 _OLD_LOGS = 8
+_HOUR = 3_600_000
 
 
 class DemoError(KafkaWireError):
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     require_spark()
     started = time.monotonic()
     out = _claim(args.out)
-    old = write_sample(out / "old-logs", scale=_OLD_LOGS)
+    old = write_sample(out / "old-logs", scale=_OLD_LOGS, clock=int(time.time() * 1000) - _HOUR)
     with _logging_to(out / "demo.log"), ExitStack() as spark:
         with Stage(out / "data", out / "traffic.pcapng") as stage:
             sent = _run_shop(stage)

@@ -36,13 +36,13 @@ def show(value: Any, unit: Unit) -> str:
 def short(value: float, unit: Unit) -> str:
     """A value as the axis of a chart has it.
 
-    >>> short(1_500_000, "count"), short(3 << 20, "bytes"), short(20, "count")
-    ('1.5M', '3 MiB', '20')
+    >>> short(1_500_000, "count"), short(3 << 20, "bytes"), short(20, "count"), short(0.5, "bytes"), short(1000, "us")
+    ('1.5M', '3 MiB', '20', '0.5 B', '1 ms')
     """
     if unit == "bytes":
-        return _scaled(value, _SIZES, 1024).replace(".0 ", " ")
+        return _scaled(value, _SIZES, 1024).replace(".0 ", " ") if value >= 1024 else f"{value:g} B"
     if unit == "us":
-        return duration(value)
+        return duration(value).replace(".0 ", " ")
     return _scaled(value, _COUNTS, 1000).replace(".0", "").replace(" ", "") if value >= 1000 else f"{value:g}"
 
 

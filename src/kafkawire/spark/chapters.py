@@ -54,10 +54,20 @@ class Steps:
         start = first // step * step
         return cls(start, step, min((last - start) // step + 1, 10 * most))
 
+    def marks(self, most: int = 8) -> tuple[int, range]:
+        """Where an axis has its marks: how far they are apart, which people know too, and when they are.
+
+        >>> Steps(1_700_000_000_000, 200, 40).marks()
+        (1000, range(1700000000000, 1700000008000, 1000))
+        """
+        end = self.start + self.step * self.count
+        apart = next((each for each in _STEPS if (end - self.start) / each <= most), _STEPS[-1])
+        return apart, range(-(-self.start // apart) * apart, end, apart)
+
 
 @dataclass(frozen=True)
 class OverTime:
-    """Sums by step, for each of some series; drawn as lines, or as bars on top of each other."""
+    """Sums by step, for each of some series; drawn as lines, or as bars on top of each other, or as rates."""
 
     name: str
     title: str
@@ -65,7 +75,7 @@ class OverTime:
     steps: Steps
     series: Mapping[str, Sequence[int]]
     stacked: bool = False
-    per_second: bool = False
+    is_rate: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,18 +25,21 @@ _HEIGHT: Final = 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 10, 26
 _ROW: Final = 26
 _NAMES: Final = 190
+_HALF_LABEL: Final = 36
+_DAY: Final = 86_400_000
 COLOURS: Final = 8
 _TOPS: Final = (1, 2, 4, 8, 10, 20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 1024)
 
 
 def over_time(chart: OverTime) -> str:
     """Lines, or stacked bars, over time."""
-    factor = 1000 / chart.steps.step if chart.per_second else 1.0
+    suffix, long = _rate(chart.steps) if chart.is_rate else ("", chart.steps.step)
+    factor = long / chart.steps.step
     values = {name: [value * factor for value in series] for name, series in chart.series.items()}
     totals = [sum(column) for column in zip(*values.values(), strict=True)] if chart.stacked else []
     largest = max(totals if chart.stacked else (max(series) for series in values.values()), default=0)
     top = nice_top(largest, 1024 if chart.unit == "bytes" else 1000)
-    body = [*_grid(top, chart.unit, "/s" if chart.per_second else ""), *_time_axis(chart.steps)]
+    body = [*_grid(top, chart.unit, suffix), *_time_axis(chart.steps)]
     body += _stack(chart, values, top) if chart.stacked else _lines(chart, values, top)
     return _legend(list(values)) + _svg(_HEIGHT, body, chart.title)
 
@@ -133,21 +136,29 @@ def _grid(top: float, unit: Unit, suffix: str) -> Iterator[str]:
         yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
 
 
+def _rate(steps: Steps) -> tuple[str, int]:
+    """The longest time that fits a step, by which a rate is told: its sign, and how many milliseconds it is."""
+    known = (("/day", _DAY), ("/h", 3_600_000), ("/min", 60_000))
+    return next((each for each in known if steps.step >= each[1]), ("/s", 1000))
+
+
 def _time_axis(steps: Steps) -> Iterator[str]:
-    every = max(1, math.ceil(steps.count / 7))
-    span = steps.step * steps.count
-    form = "%H:%M:%S" if span < 86_400_000 else "%m-%d %H:%M" if span < 14 * 86_400_000 else "%Y-%m-%d"
-    for number in range(0, steps.count, every):
-        if number and _x(number, steps) > _WIDTH - 100:
-            break  # its text would not fit
-        when = steps.start + number * steps.step
+    apart, marks = steps.marks()
+    form = "%Y-%m-%d" if apart >= _DAY else "%H:%M" if apart >= 60_000 else "%H:%M:%S"
+    if apart < _DAY < steps.step * steps.count:
+        form = f"%m-%d {form}"
+    for when in marks:
+        x = _x((when - steps.start) / steps.step, steps)
         try:
             text = datetime.fromtimestamp(when / 1000, UTC).strftime(form)
         except (OverflowError, ValueError, OSError):
             text = str(when)
-        if every * steps.step < 1000:
-            text += f".{when % 1000:03}"
-        yield f'<text x="{_x(number, steps):.1f}" y="{_HEIGHT - 6}">{text}</text>'
+        if apart < 1000:
+            text += f".{when % 1000:03}".rstrip("0").rstrip(".")
+        anchor = "start" if x < _LEFT + _HALF_LABEL else "end" if x > _WIDTH - _HALF_LABEL else "middle"
+        y = _HEIGHT - _BOTTOM
+        yield f'<line class="grid" x1="{x:.1f}" y1="{y}" x2="{x:.1f}" y2="{y + 5}"/>'
+        yield f'<text x="{x:.1f}" y="{_HEIGHT - 6}" text-anchor="{anchor}">{text}</text>'
 
 
 def _stack(chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
@@ -188,7 +199,7 @@ def _told(chart: OverTime, name: str, step: int) -> str:
     return escape(f"{name}: {show(chart.series[name][step], chart.unit)}, {when}")
 
 
-def _x(step: int, steps: Steps) -> float:
+def _x(step: float, steps: Steps) -> float:
     return _LEFT + (_WIDTH - _LEFT - _RIGHT) * step / steps.count
 
 

@@ -152,7 +152,7 @@ def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         shown = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in evidence[:_EVIDENCE])
         total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
         rest = total - min(len(evidence), _EVIDENCE)
-        yield "exchanges", shown + (f" and {rest} more" if rest > 0 else "")
+        yield "exchanges (conn_id/seq)", shown + (f" and {rest} more" if rest > 0 else "")
 
 
 def _chapter(chapter: Chapter) -> Iterator[str]:

@@ -106,8 +106,8 @@ def _throughput(exchanges: DataFrame, steps: Steps) -> Chapter:
         "Throughput over time",
         "Frames by the time of their first byte.",
         [
-            OverTime("bytes_over_time", "Bytes a second", "bytes", steps, sent | answered, per_second=True),
-            OverTime("exchanges_over_time", "Requests a second", "count", steps, counted, per_second=True),
+            OverTime("bytes_over_time", "Bytes", "bytes", steps, sent | answered, is_rate=True),
+            OverTime("exchanges_over_time", "Requests", "count", steps, counted, is_rate=True),
         ],
     )
 

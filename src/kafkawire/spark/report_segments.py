@@ -116,7 +116,7 @@ def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
         frame, time = tables.frame("records").filter("timestamp_type >= 0"), F.unix_millis("timestamp")
         size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
         counted = sums_over_time(frame, time, steps, {"records": F.lit(1), "bytes": size})
-        text, of = "Records by their own time; bytes are those of keys and values.", "of keys and values "
+        text, of = "Records by their own time; bytes are those of keys and values.", " of keys and values"
     else:
         frame, time = tables.frame("batches").filter("magic > 0"), F.unix_millis("base_timestamp")
         counted = sums_over_time(frame, time, steps, {"records": F.col("record_count"), "bytes": F.col("size")})
@@ -127,11 +127,11 @@ def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
         [
             OverTime(
                 f"{name}_over_time",
-                f"{name.capitalize()} {of if name == 'bytes' else ''}a second",
+                f"{name.capitalize()}{of if name == 'bytes' else ''}",
                 "bytes" if name == "bytes" else "count",
                 steps,
                 {name: counted[name]},
-                per_second=True,
+                is_rate=True,
             )
             for name in ("records", "bytes")
         ],

@@ -121,23 +121,23 @@ class Sample:
     partitions: tuple[PartitionWriter, ...]
 
 
-def write_sample(root: Path, *, scale: int = 40, seed: int = 7) -> Sample:
-    """Write log directories below a directory; `scale` times about 900 records."""
+def write_sample(root: Path, *, scale: int = 40, seed: int = 7, clock: int = _START) -> Sample:
+    """Write log directories below a directory; `scale` times about 900 records, the first at `clock`."""
     chance = random.Random(seed)
     writers = [
-        _orders(root, chance, scale),
-        _clicks(root, chance, scale),
-        _customers(root, chance, scale),
-        _payments(root, chance, scale),
-        _audit(root, chance, scale),
+        _orders(root, chance, scale, clock),
+        _clicks(root, chance, scale, clock),
+        _customers(root, chance, scale, clock),
+        _payments(root, chance, scale, clock),
+        _audit(root, chance, scale, clock),
     ]
     rows = [row for writer in writers for row in writer.rows]
     return Sample(root, pa.Table.from_pylist(rows, schema=EXPECTED), tuple(writers))
 
 
-def _orders(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
+def _orders(root: Path, chance: random.Random, scale: int, clock: int) -> PartitionWriter:
     """Keys, JSON and headers in two segments, every codec in turn, and a last batch that was not finished."""
-    writer = PartitionWriter(root, "orders", 0)
+    writer = PartitionWriter(root, "orders", 0, clock=clock)
     for number in range(5 * scale):
         if number == 3 * scale:
             writer.roll()
@@ -149,18 +149,18 @@ def _orders(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
     return writer
 
 
-def _clicks(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
+def _clicks(root: Path, chance: random.Random, scale: int, clock: int) -> PartitionWriter:
     """No keys, the broker's time, many small batches."""
-    writer = PartitionWriter(root, "page-clicks", 3)
+    writer = PartitionWriter(root, "page-clicks", 3, clock=clock)
     for _ in range(20 * scale):
         batch = [(None, chance.randbytes(chance.randrange(20, 200)), _NO_HEADERS) for _ in range(10)]
         writer.append(batch, compression="lz4", append_time=True)
     return writer
 
 
-def _customers(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
+def _customers(root: Path, chance: random.Random, scale: int, clock: int) -> PartitionWriter:
     """A compacted log: gaps in its offsets, tombstones, an emptied batch."""
-    writer = PartitionWriter(root, "customers", 0, next_offset=1_000_000)
+    writer = PartitionWriter(root, "customers", 0, next_offset=1_000_000, clock=clock)
     for number in range(2 * scale):
         batch = [
             (
@@ -176,9 +176,9 @@ def _customers(root: Path, chance: random.Random, scale: int) -> PartitionWriter
     return writer
 
 
-def _payments(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
+def _payments(root: Path, chance: random.Random, scale: int, clock: int) -> PartitionWriter:
     """Transactions, each ended by a marker."""
-    writer = PartitionWriter(root, "payments", 1)
+    writer = PartitionWriter(root, "payments", 1, clock=clock)
     sequence = 0
     for _ in range(2 * scale):
         headers: Headers = [("attempt", None)]
@@ -196,9 +196,9 @@ def _payments(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
     return writer
 
 
-def _audit(root: Path, chance: random.Random, scale: int) -> PartitionWriter:
+def _audit(root: Path, chance: random.Random, scale: int, clock: int) -> PartitionWriter:
     """A log as old as its topic: magic 0, 1 and 2 behind each other in one file."""
-    writer = PartitionWriter(root, "audit", 0)
+    writer = PartitionWriter(root, "audit", 0, clock=clock)
     plan = [(0, "none"), (0, "gzip"), (0, "snappy"), (1, "none"), (1, "lz4"), (1, "gzip"), (2, "snappy")]
     for magic, codec in plan:
         for _ in range(scale):
