@@ -12,6 +12,7 @@ from kafkawire.client import (
     AdminErrors,
     ConnectionLostError,
     CorruptFetchError,
+    LogTruncatedError,
     RequestTimeoutError,
     TopicPartition,
 )
@@ -39,6 +40,7 @@ def test_a_name_that_is_not_there() -> None:
         RequestTimeoutError("late"),
         AdminErrors({"a": error_for(3), "b": error_for(36)}),
         CorruptFetchError("t-0 at offset 5: bad", TopicPartition("t", 0), 5),
+        LogTruncatedError("t-0: cut off at offset 5", TopicPartition("t", 0), 5),
     ],
 )
 def test_errors_survive_pickling(error: KafkaWireError) -> None:

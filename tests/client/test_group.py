@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafkawire.client.admin import Admin
 from kafkawire.client.consumer import Consumer
 from kafkawire.client.errors import NoOffsetError
 from kafkawire.client.metadata import TopicPartition
@@ -134,6 +135,25 @@ def test_stopping_commits_what_was_handed_out(broker: RunningBroker, topic: str)
                 await asyncio.wait_for(one.getone(), 60)
         async with member(broker, topic) as other:
             assert (await asyncio.wait_for(other.getone(), 60)).offset == 5
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("at_once", [1, None])
+def test_a_commit_carries_the_epoch_of_what_was_read(broker: RunningBroker, topic: str, at_once: int | None) -> None:
+    broker.fill(topic, 10)
+    place = TopicPartition(topic, 0)
+
+    async def main() -> None:
+        async with member(broker, topic, enable_auto_commit=False) as consumer:
+            found = await consumer.getmany(timeout_ms=60_000, max_records=at_once)
+            await consumer.commit()
+        async with Admin(bootstrap_servers=broker.bootstrap) as admin:
+            committed = (await admin.list_group_offsets(f"group-{topic}"))[place]
+            last = found[place][-1]
+            assert (committed.offset, committed.leader_epoch) == (last.offset + 1, last.leader_epoch)
+        async with member(broker, topic) as consumer:
+            assert sorted(await drain(consumer, 10 - last.offset - 1)) == list(range(last.offset + 1, 10))
 
     asyncio.run(main())
 

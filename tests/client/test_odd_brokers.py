@@ -8,21 +8,19 @@ from uuid import UUID
 
 import pytest
 from tests.client.fake import FakeBroker
+from tests.client.topics import batch_of
 
 from kafkawire.client import ClientError, Consumer, TopicPartition
 from kafkawire.client.fetch import BulkReader
 from kafkawire.messages import FetchResponse
 from kafkawire.messages.errors import TopicAuthorizationFailedError
-from kafkawire.records import BatchBuilder, CorruptRecordError
+from kafkawire.records import CorruptRecordError
 
 NOT_LEADER, TOPIC_AUTHORIZATION, SESSION_NOT_FOUND, INVALID_SESSION_EPOCH, OFFSET_NOT_AVAILABLE = 6, 29, 70, 71, 78
 
 
 def batch(base: int, count: int) -> bytes:
-    builder = BatchBuilder(base_offset=base)
-    for number in range(base, base + count):
-        builder.append(None, b"%d" % number)
-    return builder.build()
+    return batch_of((b"%d" % number for number in range(base, base + count)), base_offset=base)
 
 
 class Log:

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+def batch_of(values: Iterable[bytes | None], **batch: Any) -> bytes:
+    """A batch of records without keys."""
+    builder = BatchBuilder(**batch)
+    for value in values:
+        builder.append(None, value)
+    return builder.build()
+
+
 def until(holds: Callable[[], bool]) -> None:
     """Wait for what a cluster comes to know a moment later."""
     deadline = time.monotonic() + 60

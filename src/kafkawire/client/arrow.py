@@ -53,7 +53,8 @@ class ArrowDecoder:
             part = Chunk(chunk.position, position, chunk.records[:stop], chunk.aborted)
             batch = self._columns(part, partition)
             aborted = _still_aborted(chunk.aborted, scan, count)
-            rest = Chunk(max(chunk.position, position), chunk.next_offset, chunk.records[stop:], aborted)
+            begin = max(chunk.position, position)
+            rest = chunk._replace(position=begin, records=chunk.records[stop:], aborted=aborted)
         if len(self._stored) == len(self._names):
             return batch, rest
         return self._with_places(batch, partition), rest

@@ -204,7 +204,7 @@ class Consumer(BlockingClient):
                 record = records.popleft()
                 if not records:
                     del self._run_of[partition]
-                self._client.mark(partition, record.offset + 1)
+                self._client.mark(partition, record.offset + 1, record.leader_epoch)
                 yield record
             if self._is_open:
                 try:

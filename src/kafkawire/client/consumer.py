@@ -166,11 +166,11 @@ class Consumer:
         """Wait until there may be something to take; False when time is up."""
         return await self._wait(None if timeout_ms is None else timeout_ms / 1000)
 
-    def mark(self, partition: TopicPartition, position: int) -> None:
-        """Say how far the application is in what it took; what was fetched stays."""
+    def mark(self, partition: TopicPartition, position: int, leader_epoch: int = -1) -> None:
+        """Say how far the application is in what it took, after a record of that epoch; what was fetched stays."""
         state = self._assignment.partitions.get(partition)
         if state is not None and state.position is not None:
-            state.position = position
+            state.position, state.leader_epoch = position, leader_epoch
 
     def __aiter__(self) -> Self:
         return self

@@ -45,12 +45,16 @@ class ConsumerRecord(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What one fetch brought for a partition: bytes from `position` on, up to `next_offset`."""
+    """What one fetch brought for a partition: bytes from `position` on, up to `next_offset`.
+
+    The leader epoch is that of the last batch, -1 where nobody knows it.
+    """
 
     position: int
     next_offset: int
     records: memoryview
     aborted: list[tuple[int, int]]
+    leader_epoch: int = -1
 
 
 def decode_chunk(
@@ -83,7 +87,8 @@ def _decode(
             size += len(found) * (_EACH + len(found[0].value or b""))
         position, end = max(position, batch.last_offset + 1), batch.end
     left = [] if filtering is None else filtering.left()
-    return _deserialized(records, chunk, Chunk(position, chunk.next_offset, chunk.records[end:], left), options)
+    rest = chunk._replace(position=position, records=chunk.records[end:], aborted=left)
+    return _deserialized(records, chunk, rest, options)
 
 
 def located(error: CorruptRecordError, partition: TopicPartition, records: memoryview) -> CorruptFetchError:

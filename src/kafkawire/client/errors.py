@@ -64,8 +64,8 @@ class RecordTooLargeError(ClientError):
     """A record larger than a request may be."""
 
 
-class CorruptFetchError(ClientError, CorruptRecordError):
-    """Fetched bytes that are not the batch that was written; `offset` is that batch's first."""
+class PlaceError(ClientError):
+    """What is wrong at one place of a partition; `seek` goes past it."""
 
     def __init__(self, message: str, partition: TopicPartition, offset: int) -> None:
         Exception.__init__(self, message, partition, offset)
@@ -74,6 +74,14 @@ class CorruptFetchError(ClientError, CorruptRecordError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class CorruptFetchError(PlaceError, CorruptRecordError):
+    """Fetched bytes that are not the batch that was written; `offset` is that batch's first."""
+
+
+class LogTruncatedError(PlaceError):
+    """Records that were read are no longer in the log, which goes on differently from `offset`."""
 
 
 class GroupError(ClientError):

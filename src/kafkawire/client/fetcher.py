@@ -5,6 +5,8 @@ Rules:
 - While one partition of a broker is full, its others are not fetched either: a long poll for them would stand in the
   way when the full one has room again. Unless the application waits for them (`is_hungry`).
 - A fetch that comes home after its partition moved on (a seek, another assignment) is dropped.
+- A fetch says which epoch our last batch has. Where the leader's log has that epoch only up to an earlier offset, it
+  was cut off there and continued differently (KIP-320): we go back to that offset, or tell the application.
 - An offset out of range goes where `auto_offset_reset` says; without one, and with any error that trying again cannot
   mend, the application is told when it asks for records of that partition.
 """
@@ -16,9 +18,9 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.decoding import Chunk, located
-from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
+from kafkawire.client.errors import ClientError, LogTruncatedError, NoOffsetError, is_retriable
 from kafkawire.client.metadata import NO_ID, TopicPartition
-from kafkawire.client.sessions import NAMED_BY_TOPIC, FetchSession, Wanted
+from kafkawire.client.sessions import NAMED_BY_TOPIC, TELLS_DIVERGENCE, FetchSession, Wanted
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import FetchRequest, FetchResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
@@ -89,8 +91,8 @@ class Fetcher:
         session = self._sessions.setdefault(node_id, FetchSession())
         try:
             connection = await self._cluster.connection(node_id, "fetch")
-            wanted = {state.partition: self._wanted(state) for state in states}
             version = connection.negotiated.version("Fetch")
+            wanted = {state.partition: self._wanted(state, version) for state in states}
             if any(each.topic_id == NO_ID for each in wanted.values()):
                 version = min(version, NAMED_BY_TOPIC)
             request = FetchRequest(
@@ -118,7 +120,7 @@ class Fetcher:
             if not self._closed:
                 asyncio.get_running_loop().call_soon(self.kick)
 
-    def _wanted(self, state: Position) -> Wanted:
+    def _wanted(self, state: Position, version: int) -> Wanted:
         topic, partition = state.partition
         info = self._cluster.metadata.topics.get(topic)
         known = None if info is None else info.partitions.get(partition)
@@ -127,6 +129,7 @@ class Fetcher:
             state.fetch_offset,
             -1 if known is None else known.leader_epoch,
             self._options.max_partition_fetch_bytes,
+            state.fetch_epoch if version >= TELLS_DIVERGENCE else -1,
         )
 
     def _take(self, response: FetchResponse, versions: dict[TopicPartition, int]) -> None:
@@ -141,6 +144,9 @@ class Fetcher:
                     hint = each.current_leader
                     self._cluster.metadata.move_leader(*partition, hint.leader_id, hint.leader_epoch)
                     self._failed(state, each.error_code)
+                    continue
+                if each.diverging_epoch.end_offset >= 0:
+                    self._cut_off(state, each.diverging_epoch)
                     continue
                 state.high_watermark, state.last_stable_offset = each.high_watermark, each.last_stable_offset
                 if each.records is not None and len(each.records):
@@ -162,7 +168,23 @@ class Fetcher:
                 state.error = ClientError(f"{state.partition}: the broker keeps sending what lies before offset {at}")
         else:
             aborted = [(each.producer_id, each.first_offset) for each in found.aborted_transactions or ()]
-            state.add(Chunk(at, end, memoryview(found.records)[: scan.end], aborted))
+            epoch = scan.leader_epoch[scan.count - 1]
+            state.add(Chunk(at, end, memoryview(found.records)[: scan.end], aborted, epoch))
+        self._arrived()
+
+    def _cut_off(self, state: Position, found: FetchResponse.EpochEndOffset) -> None:
+        at = found.end_offset if state.position is None else min(found.end_offset, state.position)
+        error = LogTruncatedError(
+            f"{state.partition}: the log was cut off at offset {found.end_offset} (leader epoch {found.epoch}), "
+            f"and we were at {state.fetch_offset} (epoch {state.fetch_epoch})",
+            state.partition,
+            at,
+        )
+        if self._assignment.reset_goal is None:
+            state.error = error
+        else:
+            _log.warning("%s; going back", error)
+            state.move(at)
         self._arrived()
 
     def _failed(self, state: Position, code: int) -> None:

@@ -4,6 +4,8 @@ Rules:
 - `position` is the offset that the application gets next; `fetch_offset` is where the next fetch begins, ahead of it by
   what is buffered.
 - A partition without a position has a `goal`: the committed offset, or one of the special offsets, to be looked up.
+- Each of the two has the leader epoch of the batch before it, or -1 where that is not known for sure: an epoch that is
+  too old would look like a log that was cut off (KIP-320).
 - Whatever changes the position (seek, a reset) throws away what was buffered, and a fetch that was on its way is not
   taken: `version` tells.
 """
@@ -37,8 +39,10 @@ class Position:
 
     __slots__ = (
         "_end",
+        "_end_epoch",
         "chunks",
         "error",
+        "fetch_epoch",
         "fetch_offset",
         "goal",
         "high_watermark",
@@ -56,7 +60,7 @@ class Position:
         self.partition = partition
         self.goal: Goal = goal
         self.position: int | None = None
-        self.fetch_offset = -1
+        self.fetch_offset = self.fetch_epoch = -1
         self.chunks: deque[Chunk] = deque()
         self.records: deque[ConsumerRecord] = deque()
         self.is_paused = False
@@ -66,12 +70,13 @@ class Position:
         self.error: Exception | None = None
         self.not_before = 0.0
         self.version = 0
-        self._end = -1
+        self._end = self._end_epoch = -1
 
-    def move(self, offset: int) -> None:
-        """Go on at an offset."""
+    def move(self, offset: int, leader_epoch: int = -1) -> None:
+        """Go on at an offset, after a batch of this epoch."""
         self._forget()
         self.position = self.fetch_offset = offset
+        self.leader_epoch = self.fetch_epoch = leader_epoch
         self.goal = None
 
     def look_up(self, goal: Goal) -> None:
@@ -95,7 +100,7 @@ class Position:
 
     def add(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
-        self.fetch_offset = chunk.next_offset
+        self.fetch_offset, self.fetch_epoch = chunk.next_offset, chunk.leader_epoch
 
     def take(self, most: int | None, options: ConsumerOptions) -> list[ConsumerRecord]:
         """The next records, at most so many; none while nothing is buffered.
@@ -104,27 +109,33 @@ class Position:
         """
         while not self.records and self.chunks:
             decoded, rest = decode_chunk(self.chunks[0], self.partition, options)
-            end = self._take_part(rest)
+            self._take_part(rest)
             if most is None or len(decoded) <= most:
-                self.position = end
+                self.position, self.leader_epoch = self._end, self._end_epoch
                 if decoded:
                     return decoded
                 continue
-            self.records, self._end = deque(decoded), end
+            self.records = deque(decoded)
         if most is None or len(self.records) <= most:
             taken = list(self.records)
             self.records.clear()
         else:
             taken = [self.records.popleft() for _ in range(most)]
         if taken:
-            self.position = taken[-1].offset + 1 if self.records else self._end
+            self._passed(taken[-1])
         return taken
 
     def pop(self) -> ConsumerRecord:
         """The next of the records that are decoded."""
         record = self.records.popleft()
-        self.position = record.offset + 1 if self.records else self._end
+        self._passed(record)
         return record
+
+    def _passed(self, record: ConsumerRecord) -> None:
+        if self.records:
+            self.position, self.leader_epoch = record.offset + 1, record.leader_epoch
+        else:
+            self.position, self.leader_epoch = self._end, self._end_epoch
 
     def take_columns(self, decoder: ArrowDecoder) -> pa.RecordBatch | None:
         """The next rows, perhaps none of a fetch that holds no records to see; None while nothing is buffered."""
@@ -133,16 +144,18 @@ class Position:
         if not self.chunks:
             return None
         batch, rest = decoder.decode(self.chunks[0], self.partition)
-        self.position = self._take_part(rest)
+        self._take_part(rest)
+        self.position, self.leader_epoch = self._end, self._end_epoch
         return batch
 
-    def _take_part(self, rest: Chunk | None) -> int:
-        """The first chunk is decoded but for a rest; the offset to go on at."""
+    def _take_part(self, rest: Chunk | None) -> None:
+        """The first chunk is decoded but for a rest, where to go on then."""
         chunk = self.chunks.popleft()
         if rest is None:
-            return chunk.next_offset
-        self.chunks.appendleft(rest)
-        return rest.position
+            self._end, self._end_epoch = chunk.next_offset, chunk.leader_epoch
+        else:
+            self.chunks.appendleft(rest)
+            self._end, self._end_epoch = rest.position, -1
 
     @property
     def has_data(self) -> bool:

@@ -2,8 +2,8 @@
 
 Rules:
 - `send` returns a future of where the record is; it waits only for metadata or for room in the buffer.
-- A batch goes when it is full, when `linger_ms` is over, on `flush`, or when somebody waits for room; one request a broker carries a batch of each
-  partition that is ready.
+- A batch goes when it is full, when `linger_ms` is over, on `flush`, or when somebody waits for room; one request a
+  broker carries a batch of each partition that is ready.
 - What may succeed later is sent again until `delivery_timeout_ms` after the record was taken, never out of order; with
   idempotence (the default) never twice.
 - A record's future always ends: with its place, or with the reason. A producer that is stopped in haste gives up what

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LAST_EPOCH: Final = 2**31 - 1
 NO_SESSIONS_BEFORE: Final = 7
 NAMED_BY_TOPIC: Final = 12
+TELLS_DIVERGENCE: Final = 12
 
 
 class Wanted(NamedTuple):
@@ -31,6 +32,7 @@ class Wanted(NamedTuple):
     offset: int
     leader_epoch: int
     max_bytes: int
+    fetched_epoch: int = -1
 
 
 class FetchSession:
@@ -87,6 +89,7 @@ def _topics(wanted: dict[TopicPartition, Wanted]) -> list[FetchRequest.FetchTopi
                 partition=partition,
                 current_leader_epoch=each.leader_epoch,
                 fetch_offset=each.offset,
+                last_fetched_epoch=each.fetched_epoch,
                 partition_max_bytes=each.max_bytes,
             )
         )

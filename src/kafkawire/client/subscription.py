@@ -219,7 +219,7 @@ class Subscription:
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Where the application is, for a commit."""
         return {
-            partition: OffsetAndMetadata(state.position)
+            partition: OffsetAndMetadata(state.position, leader_epoch=state.leader_epoch)
             for partition, state in self.assignment.partitions.items()
             if state.position is not None
         }
@@ -266,7 +266,7 @@ class Subscription:
         special: dict[TopicPartition, int] = {}
         for partition, goal in goals.items():
             if partition in committed:
-                self._found(partition, committed[partition].offset, versions)
+                self._found(partition, committed[partition].offset, versions, committed[partition].leader_epoch)
             elif goal != COMMITTED:
                 special[partition] = goal
             elif reset is not None:
@@ -279,10 +279,12 @@ class Subscription:
             for partition, offset in (await self.offsets_at(special)).items():
                 self._found(partition, 0 if offset is None else offset.offset, versions)
 
-    def _found(self, partition: TopicPartition, offset: int, versions: dict[TopicPartition, int]) -> None:
+    def _found(
+        self, partition: TopicPartition, offset: int, versions: dict[TopicPartition, int], leader_epoch: int = -1
+    ) -> None:
         state = self.assignment.partitions.get(partition)
         if state is not None and state.version == versions[partition]:
-            state.move(offset)
+            state.move(offset, leader_epoch)
 
     async def _offsets_once(
         self, wanted: Mapping[TopicPartition, int]
