@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from tests.records.samples import FORMATS, rows_of_columns, rows_of_records, sample
@@ -12,12 +14,14 @@ from kafkawire.records import (
     RECORD_SCHEMA,
     BatchBuilder,
     Codec,
+    ColumnSizeError,
     ControlType,
     CorruptRecordError,
     DecompressedSizeError,
     InvalidRecordError,
     batches_to_arrow,
     crc32c,
+    decode,
     read_batches,
     to_arrow,
     transaction_marker,
@@ -210,6 +214,27 @@ def test_limit_on_unpacked_bytes_is_for_each_batch() -> None:
     assert to_arrow(data, max_decompressed=size).num_rows == 200
     with pytest.raises(DecompressedSizeError, match=f"more than {size - 1} bytes"):
         to_arrow(data, max_decompressed=size - 1)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+@pytest.mark.parametrize("most", [1023, 3000, 4999])
+@pytest.mark.parametrize("column", ["key", "value", "headers"])
+def test_a_column_takes_what_its_offsets_can_count_and_no_more(
+    column: str, most: int, codec: Codec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode, "COLUMN_BYTES", most)
+    fields: dict[str, Any] = {"key": b"", "value": b"", "headers": ()}
+    fields[column] = [("h", bytes(100))] if column == "headers" else bytes(100)
+    batches = []
+    for step in range(100):
+        builder = BatchBuilder(base_offset=step, compression=codec)
+        builder.append(**fields)
+        batches.append(builder.build())
+    fitting = most // 100
+    assert to_arrow(b"".join(batches[:fitting]), columns=[column]).num_rows == fitting
+    with pytest.raises(ColumnSizeError, match=f"batch at byte {len(batches[0]) * fitting}: a column would pass 2 GiB"):
+        to_arrow(b"".join(batches), columns=[column])
+    assert to_arrow(b"".join(batches), columns=["offset"]).num_rows == 100
 
 
 @pytest.mark.parametrize("columns", [["offset", "offset"], ["nothing"]])

@@ -14,6 +14,7 @@ from kafkawire.records._record cimport *
 
 from pyarrow import RecordBatch
 
+from kafkawire.records import decode as reference
 from kafkawire.records.decode import WIDTHS
 from kafkawire.records.errors import corrupt
 from kafkawire.records.form import unpacking
@@ -29,6 +30,7 @@ cdef extern from "_sink.h" nogil:
 
     ctypedef struct kw_binary:
         bint wanted
+        int64_t most
 
     ctypedef struct kw_sink:
         int64_t rows
@@ -36,7 +38,7 @@ cdef extern from "_sink.h" nogil:
         int64_t *offset
         int64_t *timestamp
         int8_t *timestamp_type
-        kw_binary key, value
+        kw_binary key, value, header_key, header_value
         int width[14]
         void *batch[14]
 
@@ -325,6 +327,7 @@ cdef int set_up(Reader *reader, names, aborted) except -1:
     sink.wants_headers = "headers" in names
     sink.key.wanted = "key" in names
     sink.value.wanted = "value" in names
+    sink.key.most = sink.value.most = sink.header_key.most = sink.header_value.most = reference.COLUMN_BYTES
     for name, order in _ORDER.items():
         if name in names:
             sink.width[<int> order] = WIDTHS[name]

@@ -4,7 +4,7 @@
  * - Memory is given back before it is handed over only where most of it is unused: shrinking a large block makes the next
  *   one of its size come from fresh pages, which costs more than reading a megabyte of batches.
  * - A validity bitmap exists only once a null was met.
- * - Offsets are int32: a column that would pass 2 GiB is a fault, not a wrap.
+ * - Offsets are int32: bytes that would pass `most` of a column are a fault, not a wrap.
  */
 #ifndef KW_SINK_H
 #define KW_SINK_H
@@ -17,7 +17,7 @@ typedef struct {
     int wanted;
     int32_t *offsets;
     uint8_t *data, *valid;
-    int64_t used, capacity, nulls;
+    int64_t used, capacity, most, nulls;
 } kw_binary;
 
 typedef struct {
@@ -80,9 +80,10 @@ static int kw_reserve(kw_sink *s, int64_t rows) {
 /* Room for `size` more bytes: 0, or the code of a fault. */
 static int kw_widen(kw_binary *column, int64_t size) {
     int64_t needed = column->used + size;
-    if (needed > INT32_MAX) return KW_OVERFLOW;
+    if (needed > column->most) return KW_OVERFLOW;
     if (needed < 2 * column->capacity) needed = 2 * column->capacity;
     if (needed < 1024) needed = 1024;
+    if (needed > column->most) needed = column->most; /* so that whoever would pass it comes here */
     if (kw_grow(&column->data, needed)) return KW_MEMORY;
     column->capacity = needed;
     return 0;

@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 WIDTHS = {name: {"q": 8, "i": 4, "I": 4, "h": 2, "b": 1}[code] for name, code in SCAN_COLUMNS.items()}
 """The header fields that may be columns and their widths in bytes, in the order of a scan."""
+
+COLUMN_BYTES = 2**31 - 1
+"""The most bytes that the keys, values, header keys or header values of one table have: Arrow's offsets are int32."""
 
 
 class _Transactions:
@@ -62,6 +66,7 @@ def decode(
     """The records of a buffer of batches as the columns of a schema."""
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     rows = 0
+    sizes: Counter[str] = Counter()
     transactions = _Transactions(aborted)
     for batch in BatchReader(buffer, verify):
         if not _is_wanted(batch, transactions, include_control, start, last):
@@ -73,19 +78,12 @@ def decode(
         ]
         _append(columns, batch, kept)
         rows += len(kept)
+        _weigh(sizes, kept)
+        if any(size > COLUMN_BYTES and name.partition(".")[0] in columns for name, size in sizes.items()):
+            raise corrupt(batch.position, Fault.OVERFLOW)
     if not columns:
         return pa.record_batch([pa.nulls(rows)], ["none"]).select([])  # a table may consist of its rows alone
-    return pa.record_batch([_column(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array[Any]:
-    try:
-        column = pa.array(values, kind)
-    except pa.ArrowCapacityError:
-        column = None
-    if not isinstance(column, pa.Array):  # but several, chunked, where one cannot hold the bytes
-        raise corrupt(0, Fault.OVERFLOW)
-    return column
+    return pa.record_batch([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
 
 def _is_wanted(batch: Batch, transactions: _Transactions, include_control: bool, start: int, last: int) -> bool:
@@ -108,6 +106,15 @@ def _records(batch: Batch, transactions: _Transactions, verify: bool, limit: int
             if len(key) >= 4 and key[2:4] == b"\x00\x00":
                 transactions.end(batch.producer_id)
         yield record
+
+
+def _weigh(sizes: Counter[str], kept: list[Record]) -> None:
+    for record in kept:
+        sizes["key"] += len(record.key or b"")
+        sizes["value"] += len(record.value or b"")
+        for name, content in record.headers:
+            sizes["headers.key"] += len(name.encode())
+            sizes["headers.value"] += len(content or b"")
 
 
 def _append(columns: dict[str, list[Any]], batch: Batch, kept: list[Record]) -> None:
