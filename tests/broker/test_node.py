@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.broker.asking import batch, values
 
+from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.journal import JournalError, decode
 from kafkawire.broker.maintenance import Maintenance
+from kafkawire.broker.node import Node
+from kafkawire.log.faults import Fault, FaultyFiles
 from kafkawire.messages.errors import (
     InvalidTopicError,
     KafkaStorageError,
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.node import Node
     from kafkawire.log.memory import MemoryFiles
     from kafkawire.log.partition import Partition
 
@@ -81,6 +85,34 @@ def test_a_topic_whose_logs_cannot_be_made_is_not_there_afterwards_either(
         node.create_topic("fresh", 2)
     assert "fresh" not in node.topics
     assert "fresh" not in open_node().topics
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.LogCaptureFixture, hold: bool) -> None:
+    files = FaultyFiles(clock.now)
+    node = Node(BrokerConfig(), clock, root=Path("/data"), files=files)
+    node.create_topic("orders", 1)
+    fault = Fault("write", error=errno.ENOSPC, sticky=True)
+    files.arm(fault)
+
+    def refused() -> None:
+        with pytest.raises(KafkaStorageError):
+            write(node, hold=hold)
+
+    for _ in range(5):
+        refused()
+    assert caplog.text.count("records are refused, /data/orders-0") == 1
+    clock.advance(10_000)
+    refused()
+    assert caplog.text.count("records are refused, /data/orders-0") == 2
+    files.faults.remove(fault)
+    write(node, hold=hold)
+    assert node.log("orders", 0).end_offset == 1
+
+
+def write(node: Node, *, hold: bool) -> None:
+    node.append("orders", 0, batch(b"a"), hold=hold)
+    node.settle_held()
 
 
 def test_directories_of_no_topic_are_left_alone(

@@ -12,6 +12,7 @@ from tests.broker.asking import batch, values
 from tests.broker.peer import Peer
 from tests.broker.test_connection import GREETING, fetch, pipelined, produce
 
+from kafkawire.broker import reading
 from kafkawire.log import admission, compaction, retention
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.records import Codec, read_batches
@@ -128,6 +129,19 @@ def test_a_log_is_read_and_appended_to_while_it_is_compacted(
         writing.open()
         until(lambda: b"0" not in values(stored(peer, "keyed")))
         assert values(peer.call(fetch("keyed", 10), 12).responses[0].partitions[0].records)[-1] == b"meanwhile"
+
+
+def test_others_are_answered_while_records_are_converted_for_an_old_client(
+    kafka_broker: RunningBroker, kafka_topic: str, gate: Callable[[Any, str], Gate]
+) -> None:
+    converting = gate(reading, "convert")
+    with Peer(kafka_broker) as old, Peer(kafka_broker) as other:
+        other.call(produce(kafka_topic, batch(b"a")), 9)
+        sent = old.send(fetch(kafka_topic), 1)
+        assert converting.reached.wait(PATIENCE)
+        assert values(stored(other, kafka_topic)) == [b"a"]
+        converting.open()
+        assert values(old.receive(sent).responses[0].partitions[0].records) == [b"a"]
 
 
 def test_requests_are_served_while_expired_files_are_removed(

@@ -61,6 +61,7 @@ _log = logging.getLogger("kafkawire.broker")
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER, max_message_bytes=2**30)
 JOURNAL_SLACK = 10_000
+QUIET_MS = 10_000
 
 
 class Node:
@@ -95,6 +96,7 @@ class Node:
         """Asked before a partition is given out to be read or written; what it raises is the answer for it."""
         self._removed: set[UUID] = set()
         self._holding: set[Partition] = set()
+        self._quiet_until = 0
         self._replay()
         if not self.logs.was_clean:
             self._begin_epoch()
@@ -133,11 +135,14 @@ class Node:
         With `hold` the bytes wait for those of later appends, until `settle_held`.
         """
         log = self.log(topic, index)
-        if hold or log in self._holding:
+        hold = hold or log in self._holding
+        if hold:
             self._holding.add(log)
-            result = log.append(batches, leader_epoch=self.leader_epoch, hold=True)
-        else:
-            result = log.append(batches, leader_epoch=self.leader_epoch)
+        try:
+            result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
+        except KafkaStorageError as error:
+            self._report(error)
+            raise
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result
@@ -147,7 +152,11 @@ class Node:
         config, now = self.log(topic, index).config, self.clock.now()
         admitted = await asyncio.get_running_loop().run_in_executor(None, admit, batches, config, now)
         log = self.log(topic, index)
-        result = log.append_admitted(admitted, now, leader_epoch=self.leader_epoch)
+        try:
+            result = log.append_admitted(admitted, now, leader_epoch=self.leader_epoch)
+        except KafkaStorageError as error:
+            self._report(error)
+            raise
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
         return result
@@ -164,6 +173,7 @@ class Node:
             except KafkaStorageError as error:
                 failure = error
         if failure is not None:
+            self._report(failure)
             raise failure
 
     def settled(self, topic: str, index: int, last_offset: int) -> Awaitable[None] | None:
@@ -236,6 +246,13 @@ class Node:
         self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
         for topic in self.topics:
             self.logs.configure(topic.name, self._apply_settings(topic))
+
+    def _report(self, error: KafkaStorageError) -> None:
+        """Tell the log of a failing disk, now and then: clients are told each time, and try again."""
+        now = self.clock.elapsed()
+        if now >= self._quiet_until:
+            self._quiet_until = now + QUIET_MS
+            _log.error("records are refused, %s", error.message)
 
     def _drop_logs(self, topic: Topic) -> None:
         for index in range(topic.partitions):

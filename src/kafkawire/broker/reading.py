@@ -7,6 +7,7 @@ Rules:
 - Readers see up to the high watermark, of committed records up to the last stable offset, replicas to the end. Between
   that and the end there is nothing to read, and no error.
 - An error carries no numbers: high watermark, last stable offset and log start are -1.
+- Limits are those of stored bytes. Converting them for old readers comes afterwards, and any thread may do it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.sessions import Told
+from kafkawire.log.segment import FileRange
 from kafkawire.messages import FetchResponse
 from kafkawire.messages.errors import (
     ErrorCode,
@@ -24,14 +26,12 @@ from kafkawire.messages.errors import (
     UnsupportedCompressionTypeError,
     UnsupportedVersionError,
 )
-from kafkawire.records import RecordsError, convert, read_batches
+from kafkawire.records import Codec, RecordsError, convert, read_batches
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
     from kafkawire.broker.sessions import Wanted
-    from kafkawire.broker.topics import Topic
     from kafkawire.log.partition import Partition
-    from kafkawire.log.segment import FileRange
 
 READ_COMMITTED: Final = 1
 _LEADER_TOLD: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -73,6 +73,12 @@ class Piece:
         """Whether waiting longer would not change the answer."""
         return self.data.error_code != ErrorCode.NONE or self.data.diverging_epoch.epoch != -1
 
+    def hold(self, content: FileRange | memoryview) -> None:
+        """Take records in, with room for them in the answer."""
+        size = len(content)
+        self.content = content if size else None
+        self.data.records = _HOLE[:size] if size <= _HOLE_SIZE else bytes(size)
+
     def told(self) -> Told:
         """What sessions must know of it."""
         failed = self.data.error_code != ErrorCode.NONE
@@ -97,16 +103,32 @@ def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first:
     """Read one partition; a refusal is part of the answer."""
     try:
         return _read(node, wanted, reader, left, is_first=is_first)
-    except (KafkaError, RecordsError) as error:
-        code = error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE
+    except KafkaError as error:
+        code = error.code
         if code == ErrorCode.KAFKA_STORAGE_ERROR and reader.version <= 5:
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        data = FetchResponse.PartitionData(
-            partition_index=wanted.index, error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
-        )
+        data = _refused(wanted, code)
         if code in _LEADER_TOLD and reader.version >= 16:
             data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id=node.id, leader_epoch=node.leader_epoch)
         return Piece(wanted, data)
+
+
+def convert_all(pieces: list[Piece], magic: int) -> None:
+    """Put what was read into an older format, for clients that know no newer one."""
+    for piece in pieces:
+        if not isinstance(piece.content, FileRange):
+            continue
+        try:
+            piece.hold(_converted(piece.content.read(), magic))
+        except (KafkaError, RecordsError) as error:
+            code = error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE
+            piece.data, piece.content = _refused(piece.wanted, code), None
+
+
+def _refused(wanted: Wanted, code: int) -> FetchResponse.PartitionData:
+    return FetchResponse.PartitionData(
+        partition_index=wanted.index, error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
+    )
 
 
 def _read(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bool) -> Piece:
@@ -136,13 +158,11 @@ def _read(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bo
         ]
     if not found.length or (reader.version >= 3 and not is_first and found.length >= most and _is_cut(found)):
         return piece
-    piece.content = found if reader.magic == 2 else _convert(topic, found, reader.magic)
+    if reader.magic < 2 and not topic.converts_down:
+        raise UnsupportedVersionError(f"topic {topic.name!r} does not convert records for old clients")
     if reader.version < 10 and log.config.compression_type == "zstd":
         raise UnsupportedCompressionTypeError(f"zstd for Fetch v{reader.version}, expected v10 or later")
-    if not piece.size:
-        piece.content = None
-        return piece
-    data.records = _HOLE[: piece.size] if piece.size <= _HOLE_SIZE else bytes(piece.size)
+    piece.hold(found)
     return piece
 
 
@@ -167,13 +187,13 @@ def _is_cut(found: FileRange) -> bool:
     return found.length < 12 + int.from_bytes(head, "big")
 
 
-def _convert(topic: Topic, found: FileRange, magic: int) -> memoryview:
-    """The batches of a range in an older format, for clients that know no newer one."""
-    if not topic.converts_down:
-        raise UnsupportedVersionError(f"topic {topic.name!r} does not convert records for old clients")
-    converted = []
-    for batch in read_batches(found.read(), verify=False):
-        if batch.magic > magic and batch.codec.name == "ZSTD":
+def _converted(data: memoryview, magic: int) -> memoryview:
+    parts: list[bytes | memoryview] = []
+    batches = read_batches(data, verify=False)
+    for batch in batches:
+        if batch.magic > magic and batch.codec is Codec.ZSTD:
             raise UnsupportedCompressionTypeError(f"zstd cannot be converted to magic {magic}")
-        converted.append(batch.data if batch.magic <= magic else convert(batch.data, magic, verify=False))
-    return memoryview(b"".join(converted))
+        parts.append(batch.data if batch.magic <= magic else convert(batch.data, magic, verify=False))
+    if batches.partial_tail == len(data):
+        return data  # a first batch that is cut tells the reader to ask for more bytes
+    return memoryview(b"".join(parts))

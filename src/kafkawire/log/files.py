@@ -218,13 +218,12 @@ class DiskFiles:
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
-        is_directory = target.is_dir()
+        inside = list(target.iterdir()) if target.is_dir() else []
         with self._guard:
             self._open.pop(source, None)
             self._open.pop(target, None)
-            if is_directory:
-                for inside in [path for path in self._open if source in path.parents]:
-                    del self._open[inside]
+            for path in inside:
+                self._open.pop(source / path.name, None)
 
     def remove(self, path: Path) -> None:
         with self._guard:

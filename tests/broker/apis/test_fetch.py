@@ -107,9 +107,27 @@ def test_no_room_at_all_still_gives_one_batch_and_only_one(node: Node) -> None:
     assert [values(each.records) for each in partitions(ask(node, request))] == [[b"x" * 1000], []]
 
 
-def test_before_version_three_the_limit_is_hard(node: Node) -> None:
-    node.append("orders", 0, batch(b"x" * 1000))
-    assert only(ask(node, fetch(node, 0, max_bytes=100), 2)).records == b""
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_before_version_three_the_limit_is_hard_and_a_batch_is_cut(node: Node, magic: int) -> None:
+    node.append("orders", 0, batch(b"x" * 1000, magic=magic))
+    found = only(ask(node, fetch(node, 0, max_bytes=100), 2)).records
+    assert len(found) == 100
+    assert read_batches(found).partial_tail == 100
+    assert not list(read_batches(found))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_what_old_clients_get_is_in_their_format_and_what_cannot_be_is_refused(node: Node, magic: int) -> None:
+    node.append("orders", 0, batch(b"a", b"b"))
+    node.append("orders", 0, batch(b"c", magic=1))
+    version = 1 if magic == 0 else 3
+    found = only(ask(node, fetch(node, 0), version)).records
+    assert values(found) == [b"a", b"b", b"c"]
+    assert {each.magic for each in read_batches(found)} == {magic}
+    node.append("orders", 0, batch(b"d", compression="zstd"))
+    refused = only(ask(node, fetch(node, 0), version))
+    assert (refused.error_code, refused.high_watermark) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1)
+    assert refused.records == b""
 
 
 def test_epochs_that_are_not_in_charge_are_refused(node: Node) -> None:

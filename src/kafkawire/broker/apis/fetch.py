@@ -5,7 +5,7 @@ Rules:
   are, or after MaxWaitMs, with what is there then. Waiting holds no thread, and wakes on append.
 - v7+: incremental sessions (`sessions`). A refused session is a top-level error without partitions.
 - v13+: topics by id. v16+ tells who leads, where the client's leader epoch is too old.
-- Stored bytes are not read (`reading`), but for clients before v4, which get an older format.
+- Stored bytes are not read (`reading`), but for clients before v4, which get an older format: a thread converts them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from kafkawire.broker.clock import wait
-from kafkawire.broker.reading import Piece, Reader, read_all
+from kafkawire.broker.reading import Piece, Reader, convert_all, read_all
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, Streamed, serves
 from kafkawire.broker.sessions import Fetching, Wanted
 from kafkawire.messages import FetchResponse
@@ -66,6 +66,8 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
     )
     pieces = read_all(node, fetching.wanted, reader)
     if request.max_wait_ms <= 0 or not pieces or _is_enough(pieces, request.min_bytes):
+        if reader.magic < 2 and any(piece.content for piece in pieces):
+            return _convert(node, fetching, pieces, reader)
         return _answer(node, fetching, pieces, reader)
     return _poll(node, request, fetching, reader, node.watchers.changes)
 
@@ -86,7 +88,13 @@ async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: R
         seen = node.watchers.changes
         pieces = read_all(node, fetching.wanted, reader)
         if not in_time or _is_enough(pieces, request.min_bytes):
-            return _answer(node, fetching, pieces, reader)
+            return await _convert(node, fetching, pieces, reader)
+
+
+async def _convert(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed:
+    if reader.magic < 2:
+        await asyncio.get_running_loop().run_in_executor(None, convert_all, pieces, reader.magic)
+    return _answer(node, fetching, pieces, reader)
 
 
 def _is_enough(pieces: list[Piece], min_bytes: int) -> bool:
