@@ -22,11 +22,14 @@ def capture(tmp_path: Path, name: str) -> str:
 
 
 def test_findings_come_first_with_advice_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", capture(tmp_path, "hanging transaction")]) == 1
+    path = capture(tmp_path, "hanging transaction")
+    assert main(["diagnose", path]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "error  stuck-hanging-transaction"
     assert lines[2].split()[:4] == ["advice", "An", "open", "transaction"]
-    assert "exchanges (connection/number) 0/1, 0/2" in lines[5]
+    assert lines[5].split()[:4] == ["evidence", "exchanges", "1,", "2,"]
+    assert main(["inspect", path, "--tree", "1"]) == 0
+    assert capsys.readouterr().out.startswith("FetchRequest")
 
 
 @pytest.mark.parametrize(

@@ -85,3 +85,10 @@ def test_body_of_a_later_version_is_left_unread() -> None:
 def test_markers_that_cannot_be_are_corrupt(key: bytes | None, value: bytes, words: str) -> None:
     with pytest.raises(CorruptRecordError, match=words):
         markers(control((key, value)))
+
+
+def test_other_batches_have_no_markers() -> None:
+    builder = BatchBuilder()
+    builder.append(*transaction_marker(ControlType.COMMIT, 17))
+    builder.append(None, b"value")
+    assert markers(builder.build()) == []

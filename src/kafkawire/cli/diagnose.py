@@ -9,6 +9,7 @@ from kafkawire.cli import output
 from kafkawire.cli.captures import add_inputs, print_summary, read_inputs
 from kafkawire.cli.rule_thresholds import add_set_option, read_thresholds
 from kafkawire.inspect.diagnose import LEVELS, Finding, diagnose, findings_table
+from kafkawire.inspect.selection import exchange_numbers
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +37,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(findings_table(findings).to_pylist())
     else:
+        places = (_place(each) for finding in findings for each in finding.evidence)
+        numbers = exchange_numbers(reading.tables["exchanges"], places)
         for finding in findings:
-            _print(finding)
+            _print(finding, numbers)
         if not findings:
             print("nothing found")
         print_summary(reading)
@@ -45,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(LEVELS.index(finding.level) >= serious for finding in findings) else 0
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Finding, numbers: dict[tuple[int, int], int]) -> None:
+    """Print a finding, with the numbers that `kafkawire inspect` gives to its exchanges."""
     head = f"{finding.level}  {finding.rule}"
     doubt = "" if finding.certainty == "proven" else "  (suspected)"
     print(output.coloured(head, _STYLES[finding.level]) + doubt)
@@ -56,10 +60,14 @@ def _print(finding: Finding) -> None:
     if finding.t0 is not None and finding.t0 >= 0:
         shown["when"] = f"{_time(finding.t0)} to {_time(finding.t1 or finding.t0)} UTC"
     if finding.evidence:
-        frames = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in finding.evidence[:8])
+        frames = ", ".join(str(numbers[_place(each)]) for each in finding.evidence[:8])
         more = f" and {finding.count - 8} more" if finding.count > len(finding.evidence[:8]) == 8 else ""
-        shown["evidence"] = f"exchanges (connection/number) {frames}{more}"
+        shown["evidence"] = f"exchanges {frames}{more} (kafkawire inspect --tree N)"
     output.print_fields(shown)
+
+
+def _place(exchange: dict[str, int]) -> tuple[int, int]:
+    return exchange["conn_id"], exchange["seq"]
 
 
 def _time(microseconds: int) -> str:

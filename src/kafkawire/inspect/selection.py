@@ -19,7 +19,7 @@ from kafkawire.inspect.explain import Explanation, explain_request, explain_resp
 from kafkawire.messages import api
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -40,6 +40,16 @@ class Selection:
     connections: list[int] = field(default_factory=list)
     since: datetime | None = None
     until: datetime | None = None
+
+
+def exchange_numbers(exchanges: pa.Table, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """The numbers of the rows that have these (conn_id, seq)."""
+    keys = [exchanges[name].to_numpy() for name in ("conn_id", "seq")]
+    wanted = set(places)
+    of_them = np.isin(keys[0], [conn for conn, _ in wanted]) & np.isin(keys[1], [seq for _, seq in wanted])
+    numbers = np.flatnonzero(of_them).tolist()
+    found = {(int(keys[0][number]), int(keys[1][number])): number for number in numbers}
+    return {place: found[place] for place in wanted}
 
 
 def select(tables: Mapping[str, pa.Table], wanted: Selection) -> NDArray[np.int64]:

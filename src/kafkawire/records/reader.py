@@ -61,8 +61,8 @@ class Batch(BatchHeader):
         return kernel.messages(payload, position, codec != 0, magic, base, first, append, verify)
 
     def markers(self) -> Iterator[Marker]:
-        """What the records of a control batch say."""
-        for record in self.records():
+        """What the records of a control batch say; other batches have no markers."""
+        for record in self.records() if self.is_control else ():
             yield read_marker(record, self.position)
 
 
