@@ -167,6 +167,18 @@ def test_a_recording_reads_back_as_what_was_sent(tmp_path: Path, client: tuple[s
     assert tables["batches"]["crc_ok"].to_pylist() == [True]
 
 
+def test_a_port_that_is_used_again_is_another_connection(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with path.open("wb") as file:
+        recording = Recording(file)
+        for number, sent in enumerate((encode_request(MetadataRequest(), version=9, correlation_id=1), b"GET / HTTP")):
+            recorded = recording.connection(("10.0.0.1", 50_000), ("10.0.0.9", 9092))
+            recorded.open(NOW + 10 * number)
+            recorded.sent(sent, NOW + 10 * number + 1, from_client=True)
+            recorded.close(NOW + 10 * number + 2, by_client=False)
+    assert read_captures([path]).tables["connections"]["kind"].to_pylist() == ["kafka", "http"]
+
+
 def test_ip_headers_of_a_recording_have_a_good_checksum() -> None:
     file = io.BytesIO()
     Recording(file).connection(("10.0.0.1", 1), ("10.0.0.9", 2)).open(NOW)

@@ -2,6 +2,7 @@
 
 Rules:
 - The link type is raw IP: there is no Ethernet to invent. TCP headers are made up, sequence numbers and ports are true.
+- Each connection starts at a sequence number of its own, which tells two of them apart where a port is used again.
 - Bytes are acknowledged by the next packet of the other side; segments hold at most 60 000 bytes.
 - Addresses of different IP versions are both written as IPv6.
 - Every packet is flushed as a whole block, so that a file is readable while it grows.
@@ -18,6 +19,7 @@ _RAW: Final = 101
 _SEGMENT: Final = 60_000
 _FIN, _SYN, _RST, _PSH, _ACK = 1, 2, 4, 8, 16
 _NANOSECONDS: Final = 9
+_APART: Final = 1_000_003
 Endpoint = tuple[str, int]
 
 
@@ -28,14 +30,18 @@ class RecordedConnection:
     recording: Recording
     client: Endpoint
     broker: Endpoint
-    _next: list[int] = field(default_factory=lambda: [1_000, 2_000])
+    start: int
+    _next: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next = [self.start, self.start]
 
     def open(self, now: int) -> None:
         """The handshake; `now` is in nanoseconds since 1970."""
         self._packet(now, 0, _SYN, b"")
-        self._next[0] += 1
+        self._next[0] = self._next[0] + 1 & 0xFFFFFFFF
         self._packet(now, 1, _SYN | _ACK, b"")
-        self._next[1] += 1
+        self._next[1] = self._next[1] + 1 & 0xFFFFFFFF
         self._packet(now, 0, _ACK, b"")
 
     def sent(self, data: bytes, now: int, *, from_client: bool) -> None:
@@ -63,13 +69,15 @@ class Recording:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self._connections = 0
         self._block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
         resolution = struct.pack("<HHB3xHH", 9, 1, _NANOSECONDS, 0, 0)
         self._block(1, struct.pack("<HHI", _RAW, 0, 0) + resolution)
 
     def connection(self, client: Endpoint, broker: Endpoint) -> RecordedConnection:
         """A connection between a client and a broker, by the addresses of their sockets."""
-        return RecordedConnection(self, client, broker)
+        self._connections += 1
+        return RecordedConnection(self, client, broker, _APART * self._connections & 0xFFFFFFFF)
 
     def write(self, now: int, packet: bytes) -> None:
         """Add a packet."""
