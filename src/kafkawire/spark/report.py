@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _NUMBERS: Final = ("count", "bytes", "us", "share")
 _TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
 _EVIDENCE: Final = 12
+_MANY: Final = 9  # columns, beyond which a table needs to save room
 _KEPT: Final = 20  # exchanges that a finding keeps of those that show it
 _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
     ("bytes", "read", "bytes"),
@@ -196,7 +197,8 @@ def _table(grid: Grid) -> str:
         + "</tr>"
         for row in grid.rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    wide = ' class="wide"' if len(grid.columns) > _MANY else ""
+    return f"<table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _anchor(title: str) -> str:
