@@ -1,10 +1,11 @@
-"""Every example in a docstring runs and prints what it says."""
+"""Every example in a docstring or on a page runs and prints what it says."""
 
 from __future__ import annotations
 
 import doctest
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +18,19 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(kafkawire.__path__, "kafkawire.")
     if not module.name.rpartition(".")[2].startswith("_") and not module.name.startswith("kafkawire.spark.")
 )
+PAGES = sorted(page for page in (Path(__file__).parents[1] / "docs").glob("*.md") if ">>> " in page.read_text())
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_hold(name: str) -> None:
     found = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_on_pages_hold(page: Path) -> None:
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted > 0
     assert found.failed == 0
 
 

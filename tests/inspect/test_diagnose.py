@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -240,3 +241,13 @@ def test_every_rule_has_an_incident_and_what_nearly_is_one() -> None:
     assert len(rules) > 25
     # The pairs of wrong indexes are directories: test_companions.py.
     assert rules - {"wrong-index"} == {incident.rule for incident in INCIDENTS.values()}
+
+
+def test_the_page_names_every_rule_and_every_threshold() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text()
+    named = set(re.findall(r"`([a-z0-9_-]+)`", page))
+    assert {incident.rule for incident in INCIDENTS.values()} <= named
+    for threshold in fields(Thresholds):
+        (row,) = [line for line in page.splitlines() if line.startswith("| ") and f"`{threshold.name}`" in line]
+        names, defaults, _ = (cell.split(", ") for cell in row.strip("| ").split(" | "))
+        assert float(dict(zip(names, defaults, strict=True))[f"`{threshold.name}`"]) == threshold.default

@@ -60,11 +60,13 @@ _LAZY: Final = {
 """What needs pyarrow, which costs a process 50 MB and 0.2 s: imported when first asked for."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LAZY[name]), name)
-    return found
+if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+        return found
 
 
 __all__ = [

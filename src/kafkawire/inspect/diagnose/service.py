@@ -63,8 +63,18 @@ def _rate(rows: list[Row], held: list[Row]) -> str:
 
 
 def _sent_early(rows: list[Row], held: list[Row]) -> list[Row]:
-    windows = [(row["ts_resp"], row["ts_resp"] + (row["throttle_ms"] or 0) * 1000) for row in held if row["ts_resp"]]
-    return [row for row in rows if any(begin < when(row) < end - 1000 for begin, end in windows)]
+    """The requests that came while an answer before them said to wait; a millisecond is nobody's fault."""
+    windows = sorted(
+        (row["ts_resp"], row["ts_resp"] + (row["throttle_ms"] or 0) * 1000) for row in held if row["ts_resp"]
+    )
+    early, until, begun = [], 0, 0
+    for row in sorted(rows, key=when):
+        while begun < len(windows) and windows[begun][0] < when(row):
+            until = max(until, windows[begun][1])
+            begun += 1
+        if when(row) < until - 1000:
+            early.append(row)
+    return early
 
 
 def slow_apis(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
