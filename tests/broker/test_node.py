@@ -220,7 +220,7 @@ def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) ->
                 while log.log_start_offset < start or clock.timers < kinds:
                     await asyncio.sleep(0.001)
         await maintenance.stop()
-        assert (kinds, clock.timers) == (4, 0)
+        assert (kinds, clock.timers) == (5, 0)
         pass_time_after_an_append()
         await node.flusher.drain()
 

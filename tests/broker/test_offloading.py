@@ -149,7 +149,7 @@ def test_requests_are_served_while_expired_files_are_removed(
 ) -> None:
     removing = gate(retention, "remove")
     broker = kafka_broker_factory(config={"log.retention.check.interval.ms": "20"})
-    broker.create_topic("short", 1, {"retention.bytes": "1", "segment.bytes": "300"})
+    broker.create_topic("short", 1, {"retention.bytes": "1", "segment.bytes": "300", "file.delete.delay.ms": "0"})
     with Peer(broker) as peer:
         for number in range(10):
             peer.call(produce("short", batch(b"%d" % number)), 9)

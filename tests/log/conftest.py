@@ -45,7 +45,7 @@ def open_log(files: MemoryFiles, clock: Clock) -> OpenLog:
         log_start: int = 0,
         **settings: object,
     ) -> Partition:
-        config = LogConfig(**settings)  # type: ignore[arg-type]  # a test names a field and gives its value
+        config = LogConfig(**{"file_delete_delay_ms": 0, **settings})  # type: ignore[arg-type]  # a field and its value
         return Partition(
             on or files,
             DIRECTORY,
@@ -72,7 +72,7 @@ def open_on(clock: Clock) -> OpenOn:
     """Open the partition on a disk, with settings by field name."""
 
     def open_(disk: FaultyFiles, **settings: object) -> Partition:
-        config = LogConfig(**settings)  # type: ignore[arg-type]  # a test names a field and gives its value
+        config = LogConfig(**{"file_delete_delay_ms": 0, **settings})  # type: ignore[arg-type]  # a field and its value
         return Partition(disk, DIRECTORY, config, clock)
 
     return open_

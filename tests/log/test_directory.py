@@ -88,7 +88,9 @@ def test_topic_names_with_dashes_and_digits(open_logs: Callable[..., LogDirector
     assert set(open_logs().partitions) == {("a-1", 2), ("a", 2), ("a-1-2", 2)}
 
 
-def test_a_deleted_partition_is_renamed_then_removed(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+def test_a_deleted_partition_is_renamed_then_removed(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], clock: Clock
+) -> None:
     logs = open_logs()
     held = logs.create("t", 0)
     held.append(batch(b"a"))
@@ -100,6 +102,8 @@ def test_a_deleted_partition_is_renamed_then_removed(disk: FaultyFiles, open_log
     assert logs.create("t", 0).end_offset == 0
     again = open_logs(disk.unplugged())
     assert again.partitions["t", 0].end_offset == 0
+    assert (logs.purge(), again.purge()) == (0, 1)
+    clock.advance(LogConfig().file_delete_delay_ms)
     assert logs.purge() == 1
     assert [entry.name for entry in disk.list(ROOT) if entry.is_directory] == ["t-0"]
     assert len(found.read()) > 0

@@ -10,7 +10,7 @@ from tests.log.conftest import DIRECTORY
 
 from kafkawire.log.compaction import compaction
 from kafkawire.log.lengthy import run
-from kafkawire.log.retention import retention
+from kafkawire.log.retention import removal, retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +73,7 @@ def test_records_that_go_meanwhile_do_not_come_back(log: Partition, files: Memor
     step_by_step(compaction(log), lambda number: number == when and log.delete_records(4))
     assert min(record.offset for record in records(log)) >= (4 if when < 11 else 0)
     assert [record.value for record in records(log)][-1] == VALUES[-1]
+    run(removal(log))
     assert names(files) == {"log"}
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.log.batches import NOW, Clock, batch, values
+from tests.log.batches import NOW, Clock, batch, keyed, values
+from tests.log.conftest import DIRECTORY
+
+from kafkawire.log.segment import stem
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenLog
+
+    from kafkawire.log import MemoryFiles
 
 SIZE = len(batch(b"0"))
 DAY = 86_400_000
@@ -66,3 +71,34 @@ def test_deleted_records_go_whatever_the_policy(open_log: OpenLog, clock: Clock)
     log.delete_records(3)
     assert [segment.base_offset for segment in log.segments] == [2, 4]
     assert log.snapshots.offsets[0] >= 2
+
+
+def test_files_of_deleted_segments_stay_for_a_while(open_log: OpenLog, clock: Clock, files: MemoryFiles) -> None:
+    log = open_log(segment_bytes=2 * SIZE, file_delete_delay_ms=60_000)
+    for number in range(6):
+        log.append(batch(b"%d" % number))
+
+    def leaving() -> set[str]:
+        return {entry.name[:20] for entry in files.list(DIRECTORY) if entry.name.endswith(".deleted")}
+
+    log.delete_records(2)
+    clock.advance(30_000)
+    log.delete_records(4)
+    log.apply_retention()
+    assert leaving() == {stem(0), stem(2)}
+    clock.advance(30_000)
+    log.apply_retention()
+    assert leaving() == {stem(2)}
+    assert values(open_log(clean=False, log_start=4, segment_bytes=2 * SIZE)) == [b"4", b"5"]
+    assert leaving() == set()
+
+
+def test_what_compaction_replaced_stays_for_a_while(open_log: OpenLog, clock: Clock, files: MemoryFiles) -> None:
+    log = open_log(segment_bytes=2 * SIZE, file_delete_delay_ms=60_000, cleanup_policy="compact")
+    for number in range(6):
+        log.append(keyed({b"k": b"%d" % number}))
+    assert log.compact(force=True)
+    assert any(entry.name.endswith(".deleted") for entry in files.list(DIRECTORY))
+    clock.advance(60_000)
+    log.apply_retention()
+    assert not any(entry.name.endswith(".deleted") for entry in files.list(DIRECTORY))

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.compaction import compaction, is_due
-from kafkawire.log.retention import retention
+from kafkawire.log.retention import removal, retention
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
 
 _log = logging.getLogger("kafkawire.broker")
+LEAST_DELAY_MS: Final = 1000
 
 
 class Maintenance:
@@ -39,13 +40,14 @@ class Maintenance:
         self._stopping = False
 
     def start(self) -> None:
-        for name, work in (
-            ("log.flush.scheduler.interval.ms", self.flush_due),
-            ("log.flush.offset.checkpoint.interval.ms", self.checkpoint),
-            ("log.retention.check.interval.ms", self.apply_retention),
-            ("log.cleaner.backoff.ms", self.compact),
+        for name, work, at_least in (
+            ("log.flush.scheduler.interval.ms", self.flush_due, 1),
+            ("log.flush.offset.checkpoint.interval.ms", self.checkpoint, 1),
+            ("log.retention.check.interval.ms", self.apply_retention, 1),
+            ("log.segment.delete.delay.ms", self.remove_files, LEAST_DELAY_MS),
+            ("log.cleaner.backoff.ms", self.compact, 1),
         ):
-            self._repeat(name, work)
+            self._repeat(name, work, at_least)
 
     async def stop(self) -> None:
         """Begin nothing more, and return when nothing is under way."""
@@ -76,6 +78,14 @@ class Maintenance:
                 self._report(f"retention of {topic}-{index}", log, error)
             if log.log_start_offset != before:
                 self._node.watchers.notify(topic, index)
+
+    async def remove_files(self) -> None:
+        """Remove the files of segments and partitions that were deleted file.delete.delay.ms ago."""
+        for (topic, index), log in self._logs():
+            try:
+                await self._run(log, removal(log))
+            except KafkaWireError as error:
+                self._report(f"removing files of {topic}-{index}", log, error)
         await self._in_thread(self._node.logs.purge)
 
     async def compact(self) -> None:
@@ -119,7 +129,7 @@ class Maintenance:
     async def _in_thread(self, step: Step) -> None:
         await asyncio.get_running_loop().run_in_executor(None, step)
 
-    def _repeat(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    def _repeat(self, name: str, work: Callable[[], Awaitable[None]], at_least: int) -> None:
         async def run() -> None:
             try:
                 await work()
@@ -128,11 +138,11 @@ class Maintenance:
             except Exception:
                 _log.exception("maintenance failed")
             if not self._stopping:
-                self._repeat(name, work)
+                self._repeat(name, work, at_least)
 
         def begin() -> None:
             task = asyncio.get_running_loop().create_task(run())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
-        self._timers[name] = self._node.clock.call_later(max(1, self._node.config.integer(name)), begin)
+        self._timers[name] = self._node.clock.call_later(max(at_least, self._node.config.integer(name)), begin)

@@ -7,7 +7,7 @@ Rules:
 - The new files are durable under `.cleaned` names before they are renamed `.swap`; from then on a restart completes the
   exchange, before that it forgets it.
 - A failing disk leaves the log as it was, and so does one that lost a segment meanwhile, to retention or to its owner.
-- Reading, cleaning and writing are steps for any thread (`lengthy`); taking the new segment in is not.
+- Reading, cleaning, writing and syncing are steps for any thread (`lengthy`); taking the new segment in is not.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kafkawire.log.chain import Chain
 from kafkawire.log.cleaning import Cleaner, LastOf, Transactions
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lookup import Written, written
+from kafkawire.log.retention import discard, removal
 from kafkawire.log.segment import CLEANED, DELETED, MAX_RELATIVE_OFFSET, SWAP, Segment
 from kafkawire.records import parse_header, read_batches
 
@@ -83,6 +84,7 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
         taken = False
         try:
             yield partial(_write_group, fresh, [_source(segment) for segment in group], cleaner, transactions)
+            yield partial(_announce, fresh, log.files)
             if not _holds(log, group):
                 return False
             taken = True
@@ -90,9 +92,8 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
             if not taken:
                 with suppress(OSError):
                     fresh.remove()
-        _exchange(log, log.files, group, fresh)
-        with storage_errors(fresh.path, "removing what was compacted"):
-            yield partial(_remove, group)
+        yield from _exchange(log, group, fresh)
+        yield from removal(log)
         if not _holds(log, scope[scope.index(group[-1]) + 1 :]):
             return False
     log.snapshots.keep(segment.base_offset for segment in log.segments)
@@ -107,11 +108,6 @@ def _holds(log: Partition, segments: list[Segment]) -> bool:
 
 def _source(segment: Segment) -> Source:
     return Source(segment, segment.file, segment.size)
-
-
-def _remove(segments: list[Segment]) -> None:
-    for segment in segments:
-        segment.remove()
 
 
 def _cleanable(log: Partition) -> list[Segment]:
@@ -215,21 +211,22 @@ def _keep_aborted(fresh: Segment, group: list[Source], kept: list[AbortedTransac
         fresh.aborted.replace(sorted(kept, key=lambda entry: entry.last_offset), keep_file=True)
 
 
-def _exchange(log: Partition, files: FileSystem, group: list[Segment], fresh: Segment) -> None:
-    try:
+def _announce(fresh: Segment, files: FileSystem) -> None:
+    """Have a restart put the new segment in the place of the old ones."""
+    with storage_errors(fresh.path, "compaction"):
         fresh.rename(CLEANED, SWAP)
-        files.sync_directory(log.directory)
-    except OSError as error:
-        with suppress(OSError):
-            fresh.remove()
-        raise storage_error(fresh.path, "compaction", error) from error
+        files.sync_directory(fresh.path.parent)
+
+
+def _exchange(log: Partition, group: list[Segment], fresh: Segment) -> Lengthy[None]:
     log.segments.replace(group, [fresh])
     # From here on the new segment is the log's, under whatever name; a restart completes what fails now.
     with storage_errors(fresh.path, "exchanging compacted segments"):
         for segment in group:
             segment.rename("", DELETED)
+        discard(log, group)
         fresh.rename(SWAP, "")
-        files.sync_directory(log.directory)
+        yield partial(log.files.sync_directory, log.directory)
         fresh.is_durable = True
 
 

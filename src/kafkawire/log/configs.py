@@ -39,6 +39,7 @@ class LogConfig:
     compression_lz4_level: int = 9
     compression_zstd_level: int = 3
     delete_retention_ms: int = 86_400_000
+    file_delete_delay_ms: int = 60_000
     flush_messages: int = FOREVER
     flush_ms: int = FOREVER
     flush_on_ack: bool = False
@@ -132,6 +133,7 @@ _CHECKS: tuple[tuple[str, Callable[..., bool], str], ...] = (
     ("compression_lz4_level", lambda v: 1 <= v <= 17, "1 to 17"),
     ("compression_zstd_level", lambda v: -131072 <= v <= 22, "-131072 to 22"),
     ("delete_retention_ms", lambda v: v >= 0, "0 or more"),
+    ("file_delete_delay_ms", lambda v: v >= 0, "0 or more"),
     ("flush_messages", lambda v: v >= 1, "1 or more"),
     ("flush_ms", lambda v: v >= 0, "0 or more"),
     ("index_interval_bytes", lambda v: v >= 0, "0 or more"),

@@ -4,7 +4,8 @@ Rules:
 - One process owns a directory at a time; a lock says so.
 - The mark of a clean stop is removed before anything is opened, and written after everything is closed.
 - Checkpoints may lag behind, never run ahead: they are written after what they speak of is durable.
-- A partition that is deleted loses its name first, durably; its files go when `purge` finds the time.
+- A partition that is deleted loses its name first, durably; its files go when `purge` finds the time, and not before
+  file.delete.delay.ms has passed.
 - The directory knows no threads: whoever owns it calls `maintain` and `checkpoint` from time to time.
 """
 
@@ -68,6 +69,7 @@ class LogDirectory:
         self.config = config or LogConfig()
         self.partitions: dict[TopicPartition, Partition] = {}
         self._topic_configs = dict(topic_configs or {})
+        self._kept_until: dict[str, int] = {}
         self._files: FileSystem = files or DiskFiles()
         with storage_errors(root, "opening the log directory"):
             self._files.make_directory(root)
@@ -111,16 +113,20 @@ class LogDirectory:
         except OSError as error:
             self.partitions[topic, number] = partition
             raise storage_error(partition.directory, "deleting the partition", error) from error
+        self._kept_until[target.name] = self.clock() + partition.config.file_delete_delay_ms
 
     def purge(self) -> int:
-        """Remove the files of deleted partitions; how many partitions went."""
+        """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""
         names = [entry.name for entry in self._files.list(self.root) if entry.is_directory]
-        gone = 0
+        gone, now = 0, self.clock()
         for name in filter(_DELETED.fullmatch, names):
+            if self._kept_until.get(name, now) > now:
+                continue
             with suppress(OSError):
                 for entry in self._files.list(self.root / name):
                     self._files.remove(self.root / name / entry.name)
                 self._files.remove_directory(self.root / name)
+                self._kept_until.pop(name, None)
                 gone += 1
         return gone
 

@@ -26,7 +26,7 @@ from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lengthy import run
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
-from kafkawire.log.retention import removal, retention
+from kafkawire.log.retention import Discarded, detach, retention
 from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 
@@ -104,6 +104,7 @@ class Partition:
         self.log_start_offset = loaded.log_start_offset
         self.cut_bytes = loaded.cut_bytes
         self.cleaned_offset = 0
+        self.discarded: list[Discarded] = []
         self._held_from: int | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
         self._lost: KafkaStorageError | None = None
@@ -226,7 +227,7 @@ class Partition:
             self.log_start_offset = before
             with storage_errors(self.directory, "deleting records"):
                 self.epochs.truncate_start(before)
-            run(removal(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before]))
+            detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
         return self.log_start_offset
 
     def truncate(self, offset: int) -> None:

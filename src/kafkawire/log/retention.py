@@ -5,18 +5,19 @@ Rules:
 - By time: the largest timestamp of the segment is older than retention.ms; without timestamps, its modification time.
 - By size: as long as the log without the segment is still as large as retention.bytes.
 - By log start: everything in it was deleted.
-- They are out of the log before their files are removed, which takes a while and any thread may do (`lengthy`).
+- They are out of the log at once, under a name that a restart removes. Their files go after file.delete.delay.ms, which
+  takes a while and any thread may do (`lengthy`).
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log.errors import storage_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.lengthy import Lengthy
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 KEEP_ALL = -1
 
 
+class Discarded(NamedTuple):
+    """A segment that has left its log, and the time from which its files may go."""
+
+    segment: Segment
+    due_ms: int
+
+
 def retention(log: Partition) -> Lengthy[list[int]]:
     """Let go what is too old or too much, silent producers too; the base offsets of the segments that went."""
     log.producers.expire(log.clock(), log.config.producer_id_expiration_ms)
@@ -33,24 +41,39 @@ def retention(log: Partition) -> Lengthy[list[int]]:
     gone = [segment for segment in gone if log.segments.end_of(segment, log.end_offset) <= log.high_watermark]
     if log.segments.active in gone:
         log.roll()
-    yield from removal(log, gone)
+    detach(log, gone)
+    yield from removal(log)
     return [segment.base_offset for segment in gone]
 
 
-def removal(log: Partition, segments: list[Segment]) -> Lengthy[None]:
-    """Take the oldest segments out of a log, which then starts after them, and remove their files."""
+def detach(log: Partition, segments: list[Segment]) -> None:
+    """Take the oldest segments out of a log, which then starts after them."""
     if not segments:
         return
     with storage_errors(log.directory, "removing segments"):
         log.segments.detach(segments)
+        discard(log, segments)
         log.files.sync_directory(log.directory)
         first = log.first_base_offset
         log.snapshots.remove([offset for offset in log.snapshots.offsets if offset < first])
         if first > log.log_start_offset:
             log.log_start_offset = first
             log.epochs.truncate_start(first)
-        for segment in segments:
-            yield partial(remove, segment)
+
+
+def discard(log: Partition, segments: Iterable[Segment]) -> None:
+    """Have the files of segments that left the log removed when their time has come."""
+    due_ms = log.clock() + log.config.file_delete_delay_ms
+    log.discarded += [Discarded(segment, due_ms) for segment in segments]
+
+
+def removal(log: Partition) -> Lengthy[None]:
+    """Remove the files of segments that left the log long enough ago."""
+    now = log.clock()
+    for each in [each for each in log.discarded if each.due_ms <= now]:
+        log.discarded.remove(each)
+        with storage_errors(log.directory, "removing segments"):
+            yield partial(remove, each.segment)
 
 
 def remove(segment: Segment) -> None:
