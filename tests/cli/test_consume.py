@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
 
 from kafkawire.cli.main import main
 from kafkawire.cli.record_formats import formatter, unescape
-from kafkawire.client import ConsumerRecord
+from kafkawire.client import ConnectionLostError, ConsumerRecord
+from kafkawire.client.fetch import BulkReader
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import pyarrow as pa
 
     from tests.client.conftest import RunningBroker
 
@@ -134,6 +138,50 @@ def test_a_call_that_makes_no_sense(
 def test_a_topic_that_is_not_there(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["consume", "missing", "-b", broker.bootstrap, "-e"]) == 1
     assert "UNKNOWN_TOPIC_OR_PARTITION (3): topic 'missing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["-e"], [], ["-G", "g"], ["-o", "x.parquet"]])
+def test_a_cluster_that_is_not_there_is_told_at_once(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["consume", "t", "-b", "127.0.0.1:1", "-X", "default.api.timeout.ms=3600000", *arguments]) == 1
+    assert "no broker answers: 127.0.0.1:1: Connection refused" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_parquet_is_whole_or_not_there(
+    broker: RunningBroker,
+    topic: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = BulkReader.read
+
+    def read_half(*arguments: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        yield from read(*arguments, **options)
+        raise ConnectionLostError("the broker left")
+
+    monkeypatch.setattr(BulkReader, "read", read_half)
+    path = tmp_path / "out.parquet"
+    path.write_bytes(b"what was there before")
+    assert main(["consume", topic, "-b", broker.bootstrap, "-o", str(path)]) == 1
+    assert "the broker left" in capsys.readouterr().err
+    assert path.read_bytes() == b"what was there before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_null_may_be_printed_and_sizes_in_bytes(
+    broker: RunningBroker, topic: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    place = ["consume", topic, "-p", "1", "-b", broker.bootstrap, "-e", "-u"]
+    assert main([*place, "-o", "1", "-f", "%k=%s %R\\n", "-Z"]) == 0
+    assert capsysbinary.readouterr().out == b"key=NULL \xff\xff\xff\xff\n"
+    assert main([*place, "-f", "%k=%s%R;"]) == 0
+    assert capsysbinary.readouterr().out == b"=\xff\x00\x00\x00\x00\x02;key=\xff\xff\xff\xff;"
+    assert main([*place, "-Z", "-K:"]) == 0
+    assert capsysbinary.readouterr().out == b"NULL:\xff\x00\nkey:NULL\n"
 
 
 def test_escapes_and_headers() -> None:

@@ -68,6 +68,16 @@ def test_a_mistyped_command_is_a_usage_error(typed: str, said: str, capsys: pyte
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["-b", "k", "-C", "-t", "x"], "consume"), (["-L"], "topics describe"), (["-P"], "produce")]
+)
+def test_a_mode_of_kcat_is_met_with_its_command(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert f"is `kafkawire {said}`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["errors", "--nonsense"]])
 def test_a_mistyped_option_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

@@ -33,6 +33,16 @@ def test_keywords_and_dotted_names_are_one_set() -> None:
         (ConsumerOptions, {"enable.auto.commit": "maybe"}, "expected true or false, found 'maybe'"),
         (ClientOptions, {"client_id": 5}, "option client_id: expected str, found 5"),
         (ClientOptions, {"ssl_context": "x"}, "option ssl_context: expected SSLContext, found 'x'"),
+        (ProducerOptions, {"BOOTSTRAP_SERVERS": "k"}, "did you mean 'bootstrap_servers'?"),
+        (ProducerOptions, {"retries": 3}, "no option 'retries' for the producer: records are sent again until"),
+        (ProducerOptions, {"transactional.id": "t"}, "no option 'transactional.id' for the producer: there are no"),
+        (ClientOptions, {"ssl.truststore.location": "t.jks"}, "for a client: set ssl_cafile, a file of PEM"),
+        (ProducerOptions, {"linger_ms": -1}, "option linger_ms: expected 0 or more, found -1"),
+        (ProducerOptions, {"linger.ms": "nan"}, "option linger.ms: expected 0 or more, found 'nan'"),
+        (ClientOptions, {"max.in.flight": 0}, "option max.in.flight: expected 1 or more, found 0"),
+        (ConsumerOptions, {"value_deserializer": "json"}, "expected something to call, found 'json'"),
+        (ClientOptions, {"bootstrap_servers": []}, "option bootstrap_servers: no server is given"),
+        (ClientOptions, {"bootstrap_servers": [("k", 1)]}, "expected host:port or a list of them, found [('k', 1)]"),
         (
             ProducerOptions,
             {"batch.size": 1, "max_batch_size": 2},
@@ -52,6 +62,14 @@ def test_idempotence_follows_the_acknowledgements_unless_it_is_asked_for() -> No
     assert not ProducerOptions(enable_idempotence=False).is_idempotent
     with pytest.raises(OptionError, match="enable_idempotence needs acks=all, found acks=1"):
         _ = ProducerOptions(acks="1", enable_idempotence=True).is_idempotent
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [("smallest", "earliest"), ("beginning", "earliest"), ("largest", "latest"), ("end", "latest"), ("error", "none")],
+)
+def test_where_to_begin_goes_by_the_names_of_librdkafka_too(name: str, meaning: str) -> None:
+    assert read_options(ConsumerOptions, {"auto.offset.reset": name}, {}).auto_offset_reset == meaning
 
 
 def test_no_compression_has_several_names() -> None:

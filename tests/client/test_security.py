@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.client.fake import FakeBroker
 
+from kafkawire.client.admin import Admin
 from kafkawire.client.connection import Connection
 from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError
 from kafkawire.client.options import ClientOptions
@@ -136,6 +137,32 @@ def test_plain_text_on_a_tls_port_says_what_may_be_wrong() -> None:
                 await Connection.open("127.0.0.1", broker.port, ClientOptions())
             with pytest.raises(ConnectionLostError, match="does this listener want TLS"):
                 await asyncio.to_thread(SocketConnection, "127.0.0.1", broker.port, ClientOptions())
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_a_connection_that_is_let_in_for_a_while_is_replaced_before_that_is_over() -> None:
+    async def main() -> None:
+        broker = FakeBroker(
+            {
+                "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=["PLAIN"]),
+                "SaslAuthenticate": lambda request, version: SaslAuthenticateResponse(session_lifetime_ms=1000),
+            }
+        )
+        login: dict[str, Any] = {"sasl_plain_username": "ada", "sasl_plain_password": "secret"}
+        async with (
+            broker,
+            Admin(bootstrap_servers=broker.bootstrap, security_protocol="SASL_PLAINTEXT", **login) as admin,
+        ):
+            await admin.list_topics()
+            known = broker.accepted
+            await asyncio.sleep(0.8)
+            await admin.list_topics()
+            assert broker.accepted == known
+            await asyncio.sleep(0.1)
+            await admin.list_topics()
+            assert broker.accepted == known + 1
 
     asyncio.run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,10 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-G", "-g", "--group", dest="group", help="read as a member of this group")
     parser.add_argument("-c", "-n", dest="count", type=int, help="stop after so many records")
     parser.add_argument("-e", dest="to_end", action="store_true", help="stop at the present end")
-    parser.add_argument("-f", dest="format", help="how to print: %%s %%S %%k %%K %%t %%p %%o %%T %%h")
+    parser.add_argument("-f", dest="format", help="how to print: %%s %%S %%R %%k %%K %%t %%p %%o %%T %%h")
     parser.add_argument("-J", "--json", dest="json", action="store_true", help="print kcat's JSON, an object a line")
     parser.add_argument("-K", dest="key_delimiter", metavar="DELIM", help="print keys, with this behind them")
     parser.add_argument("-D", dest="delimiter", default="\\n", metavar="DELIM", help="what to print behind a record")
+    parser.add_argument("-Z", dest="show_null", action="store_true", help="print NULL for a key or value that is null")
+    parser.add_argument("-u", dest="unbuffered", action="store_true", help="print each record at once")
     parser.add_argument("-q", dest="quiet", action="store_true", help="no progress")
     add_client_options(parser)
 
@@ -84,6 +87,8 @@ def _print_all(records: Iterable[ConsumerRecord], args: argparse.Namespace) -> i
         return 0
     for record in records:
         out.write(write(record))
+        if args.unbuffered:
+            out.flush()
         if left is not None:
             left -= 1
             if not left:
@@ -95,13 +100,19 @@ def _print_all(records: Iterable[ConsumerRecord], args: argparse.Namespace) -> i
 def _writer(args: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
     if args.json:
         return as_json
+    null = b"NULL" if args.show_null else b""
     if args.format is not None:
-        return formatter(args.format)
+        return formatter(args.format, null)
     end = unescape(args.delimiter)
     if args.key_delimiter is None:
-        return lambda record: (record.value or b"") + end
+        return lambda record: (null if record.value is None else record.value) + end
     between = unescape(args.key_delimiter)
-    return lambda record: (record.key or b"") + between + (record.value or b"") + end
+
+    def write(record: ConsumerRecord) -> bytes:
+        key = null if record.key is None else record.key
+        return b"".join((key, between, null if record.value is None else record.value, end))
+
+    return write
 
 
 def _follow_group(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) -> Iterator[ConsumerRecord]:
@@ -126,9 +137,8 @@ def _follow_group(args: argparse.Namespace, topics: list[str], spec: OffsetSpec)
 def _follow(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) -> Iterator[ConsumerRecord]:
     from kafkawire.client import TopicPartition
     from kafkawire.client.blocking import Consumer
-    from kafkawire.client.fetch import BulkReader
 
-    with BulkReader(config=client_config(args)) as reader:
+    with _reader(args) as reader:
         starts = {
             TopicPartition(topic, number): start
             for topic in topics
@@ -148,13 +158,15 @@ def _read_ranges(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) 
     import pyarrow as pa
 
     from kafkawire.client import ConsumerRecord
-    from kafkawire.client.fetch import BulkReader
     from kafkawire.records import RECORD_SCHEMA
 
-    with BulkReader(config=client_config(args)) as reader:
-        for topic in topics:
-            for number, (start, end) in _ranges(reader, topic, args.partitions, spec).items():
+    with _reader(args) as reader:
+        ranges = {topic: _ranges(reader, topic, args.partitions, spec) for topic in topics}
+        places = [(topic, number, *span) for topic, each in ranges.items() for number, span in each.items()]
+        with _progress(args, places) as progress:
+            for topic, number, start, end in places:
                 for batch in reader.read(topic, number, start, end):
+                    progress.advance(batch.num_rows)
                     columns: list[Any] = [batch.column(name) for name in RECORD_SCHEMA.names]
                     columns[1] = columns[1].cast(pa.int64())
                     rows = zip(*(column.to_pylist() for column in columns), strict=True)
@@ -164,35 +176,54 @@ def _read_ranges(args: argparse.Namespace, topics: list[str], spec: OffsetSpec) 
 
 
 def _write_parquet(args: argparse.Namespace, topics: list[str], spec: OffsetSpec, path: Path) -> int:
+    """A file that is there holds everything: it takes its name when it is whole."""
     import pyarrow as pa
     from pyarrow import parquet
 
     from kafkawire.client.arrow import ARROW_COLUMNS
-    from kafkawire.client.fetch import BulkReader
     from kafkawire.records import RECORD_SCHEMA
 
     schema = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *RECORD_SCHEMA])
-    left = args.count
-    with BulkReader(config=client_config(args)) as reader:
+    unfinished = path.with_name(f"{path.name}.part")
+    left = sys.maxsize if args.count is None else args.count
+    with _reader(args) as reader:
         ranges = {topic: _ranges(reader, topic, args.partitions, spec) for topic in topics}
-        total = sum(end - start for each in ranges.values() for start, end in each.values())
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer, _progress(args, total) as progress:
-            for topic, each in ranges.items():
-                for number, (start, end) in each.items():
-                    for batch in reader.read(topic, number, start, end, columns=ARROW_COLUMNS):
-                        part = batch if left is None else batch.slice(0, left)
-                        if not part.num_rows:
-                            return 0
+        places = [(topic, number, *span) for topic, each in ranges.items() for number, span in each.items()]
+        try:
+            with (
+                parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer,
+                _progress(args, places) as progress,
+            ):
+                for topic, number, start, end in places:
+                    for batch in reader.read(topic, number, start, end, columns=ARROW_COLUMNS) if left else ():
+                        part = batch.slice(0, left)
                         writer.write_batch(part)
                         progress.advance(part.num_rows)
-                        left = None if left is None else left - part.num_rows
+                        left -= part.num_rows
+                        if not left:
+                            break
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
     return 0
 
 
-def _progress(args: argparse.Namespace, total: int) -> Progress:
+@contextmanager
+def _reader(args: argparse.Namespace) -> Iterator[BulkReader]:
+    """A reader of a cluster that is there; who waits at a terminal is told at once that it is not."""
+    from kafkawire.client.fetch import BulkReader
+
+    with BulkReader(config=client_config(args)) as reader:
+        reader.connect()
+        yield reader
+
+
+def _progress(args: argparse.Namespace, places: Iterable[tuple[str, int, int, int]]) -> Progress:
     import io
 
-    return Progress("reading", total, stream=io.StringIO() if args.quiet else None)
+    total = sum(end - start for _, _, start, end in places)
+    is_printed = sys.stdout.isatty() and not any(text.endswith(".parquet") for text in args.places)
+    return Progress("reading", total, stream=io.StringIO() if args.quiet or is_printed else None)
 
 
 def _ranges(

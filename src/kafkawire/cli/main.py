@@ -21,6 +21,7 @@ from kafkawire.exceptions import KafkaWireError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_KCAT = {"-P": "produce", "-C": "consume", "-G": "consume -G", "-L": "topics describe", "-Q": "topics offsets"}
 DONE, FAILED, USAGE, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 
 
@@ -53,6 +54,8 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]
     if not arguments or arguments[0].startswith("-"):
+        for mode in _KCAT.keys() & set(arguments):
+            raise UsageError(f"kcat's {mode} is `kafkawire {_KCAT[mode]}`")
         return _front_page(arguments)
     command = load(arguments[0])
     return command.run(parser_for(arguments[0], command).parse_args(arguments[1:]))

@@ -1,8 +1,9 @@
 """Records as text: kcat's percent formats, kcat's JSON envelope, and offsets as people type them.
 
 Rules:
-- %s or %v value, %S its size, %k key, %K its size, %t topic, %p partition, %o offset, %T timestamp, %h headers, %% a
-  percent sign; \\n \\t \\r \\0 \\xNN as in C. A missing key or value is empty text and size -1.
+- %s or %v value, %S its size, %R its size in four bytes, %k key, %K its size, %t topic, %p partition, %o offset,
+  %T timestamp, %h headers, %% a percent sign; \\n \\t \\r \\0 \\xNN as in C. A missing key or value is empty text (or
+  what stands for null) and size -1.
 - JSON has kcat's keys; what is not UTF-8 stands under the same name with `_base64`.
 """
 
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 _TSTYPES: Final = {-1: "unknown", 0: "create", 1: "logappend"}
 _ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|.)")
 _NAMED: Final = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
-_VERBS: Final[dict[str, Callable[[ConsumerRecord], bytes]]] = {
-    "s": lambda record: record.value or b"",
-    "v": lambda record: record.value or b"",
+_VERBS: Final[dict[str, Callable[[ConsumerRecord], bytes | None]]] = {
+    "s": lambda record: record.value,
+    "v": lambda record: record.value,
     "S": lambda record: _size(record.value),
-    "k": lambda record: record.key or b"",
+    "R": lambda record: (-1 if record.value is None else len(record.value)).to_bytes(4, "big", signed=True),
+    "k": lambda record: record.key,
     "K": lambda record: _size(record.key),
     "t": lambda record: record.topic.encode(),
     "p": lambda record: b"%d" % record.partition,
@@ -53,9 +55,9 @@ def unescape(text: str) -> bytes:
     return b"".join([*parts, text[at:].encode()])
 
 
-def formatter(text: str) -> Callable[[ConsumerRecord], bytes]:
+def formatter(text: str, null: bytes = b"") -> Callable[[ConsumerRecord], bytes]:
     """What makes a record into bytes by a percent format."""
-    pieces: list[bytes | Callable[[ConsumerRecord], bytes]] = []
+    pieces: list[bytes | Callable[[ConsumerRecord], bytes | None]] = []
     at = 0
     while at < len(text):
         percent = text.find("%", at)
@@ -71,7 +73,8 @@ def formatter(text: str) -> Callable[[ConsumerRecord], bytes]:
         at = percent + 2
 
     def write(record: ConsumerRecord) -> bytes:
-        return b"".join(piece if isinstance(piece, bytes) else piece(record) for piece in pieces)
+        parts = (piece if isinstance(piece, bytes) else piece(record) for piece in pieces)
+        return b"".join(null if part is None else part for part in parts)
 
     return write
 

@@ -3,6 +3,9 @@
 Rules:
 - There is one connection a broker and purpose. A broker answers one request at a time, so what waits (a long poll, a
   rebalance) must not stand in the way of what is urgent.
+- A connection that nobody used for `connections_max_idle_ms` is closed, before the broker does it in the middle of a
+  request.
+- Where a broker lets us in for a while only, another connection takes over before that is over.
 - A broker that could not be reached is left alone for a while, longer each time, with jitter.
 - Metadata is asked of brokers that are known; when none of them answers, or the cluster says so, of the bootstrap
   servers again (KIP-899), which may be another cluster by now.
@@ -295,6 +298,7 @@ class Cluster:
     async def _refresh_by_age(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
+            self._close_idle(loop.time() - self.options.connections_max_idle_ms / 1000)
             due = self.metadata.updated_at + self._oldest() - loop.time()
             if due > 0:
                 # a topic may turn out to be missing meanwhile
@@ -304,6 +308,11 @@ class Cluster:
                 await self.refresh()
             except KafkaWireError:
                 await asyncio.sleep(self.options.retry_backoff_max_ms / 1000)
+
+    def _close_idle(self, since: float) -> None:
+        for task in self._connections.values():
+            if _is_open(task) and not task.result().in_flight and task.result().last_used < since:
+                task.result().close()
 
     def _oldest(self) -> float:
         """How old metadata may become: not very, while a topic that is wanted is missing."""
@@ -321,4 +330,7 @@ def _is_open(task: asyncio.Task[Connection]) -> bool:
 
 
 def _is_good(task: asyncio.Task[Connection], node: Node) -> bool:
-    return _is_open(task) and task.result().place == f"{node.host}:{node.port}"
+    if not _is_open(task):
+        return False
+    connection = task.result()
+    return connection.place == f"{node.host}:{node.port}" and not connection.is_stale

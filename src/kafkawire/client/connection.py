@@ -13,12 +13,13 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError
+from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError, why
 from kafkawire.client.greeting import greet, lost_before
 from kafkawire.client.inbox import Inbox
 from kafkawire.exceptions import KafkaWireError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer", bound=Message)
 _MAX_CORRELATION = 2**31 - 1
+_USED_OF_SESSION = 0.85
 
 
 class _Pending:
@@ -66,6 +68,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._quiet_until = 0.0
+        self._stale_at = math.inf
+        self.last_used = self._loop.time()
         self._correlation_id = 0
         self._reason: Exception | None = None
 
@@ -80,19 +84,20 @@ class Connection(asyncio.BufferedProtocol):
                 await loop.create_connection(lambda: connection, host, port, ssl=tls)
                 await connection._greet()
         except TimeoutError as error:
-            connection.close()
             if isinstance(error, KafkaWireError):
+                connection.close()
                 raise
-            raise RequestTimeoutError(
-                f"{connection.place}: no connection within {options.connect_timeout_ms} ms"
-            ) from None
+            asked = connection._pending[0].api.name if connection._pending else ""
+            connection.close()
+            what = f"connected, but {asked} was not answered" if asked else "no connection"
+            raise RequestTimeoutError(f"{connection.place}: {what} within {options.connect_timeout_ms} ms") from None
         except ssl.SSLCertVerificationError as error:
             raise AuthenticationFailedError(f"{connection.place}: {error.verify_message}") from error
         except OSError as error:
             connection.close()
             if isinstance(error, KafkaWireError):
                 raise
-            raise ConnectionLostError(f"{connection.place}: {error.strerror or error}") from error
+            raise ConnectionLostError(f"{connection.place}: {why(error)}") from error
         except BaseException:
             connection.close()
             raise
@@ -101,6 +106,11 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_open(self) -> bool:
         return self._transport is not None and self._reason is None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the broker is about to let us out (KIP-368), and nothing is lost if we go before."""
+        return not self._pending and self._loop.time() >= self._stale_at
 
     @property
     def in_flight(self) -> int:
@@ -148,7 +158,9 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 message, version = words.send(answer)
             except StopIteration as done:
-                self.negotiated = done.value
+                self.negotiated, session = done.value
+                if session is not None:
+                    self._stale_at = self._loop.time() + session * _USED_OF_SESSION
                 return
 
     def _may_send(self) -> bool:
@@ -214,6 +226,7 @@ class Connection(asyncio.BufferedProtocol):
             message, version=chosen, correlation_id=correlation_id, client_id=self._options.client_id
         )
         self._correlation_id = correlation_id
+        self.last_used = self._loop.time()
         self._transport.writelines(parts)
         return api(key), chosen
 
@@ -270,14 +283,16 @@ class Connection(asyncio.BufferedProtocol):
             for frame in self._inbox.received(nbytes):
                 self._take(frame)
         except KafkaWireError as error:
-            self._end(ConnectionLostError(f"{self.place}: {error}"))
+            nonsense = ConnectionLostError(f"{self.place}: {error}")
+            nonsense.__cause__ = error
+            self._end(nonsense)
 
     def eof_received(self) -> None:
         self._end(ConnectionLostError(f"{self.place}: the broker closed the connection"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        why = f": {error}" if error else ""
-        self._end(ConnectionLostError(f"{self.place}: the connection was lost{why}"))
+        reason = f": {why(error)}" if isinstance(error, OSError) else ""
+        self._end(ConnectionLostError(f"{self.place}: the connection was lost{reason}"))
 
     def pause_writing(self) -> None:
         self._writable = False

@@ -6,6 +6,8 @@ Rules:
 
 from __future__ import annotations
 
+import os
+import ssl
 from typing import TYPE_CHECKING, ClassVar
 
 from kafkawire.exceptions import KafkaWireError
@@ -86,6 +88,16 @@ class LogTruncatedError(PlaceError):
 
 class GroupError(ClientError):
     """A group that cannot be joined, or an assignment that cannot be read."""
+
+
+def why(error: OSError) -> str:
+    """The system's reason without its numbers; asyncio's words for it name the address once more.
+
+    >>> why(ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 9092)"))
+    'Connection refused'
+    """
+    is_systems = error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError)
+    return os.strerror(error.errno) if is_systems and error.errno is not None else error.strerror or str(error)
 
 
 def is_retriable(error: BaseException) -> bool:

@@ -71,6 +71,11 @@ class BulkReader:
                 connection.close()
         self._cluster.close()
 
+    def connect(self) -> None:
+        """Find the cluster, tried once; other calls try until `default_api_timeout_ms` is over."""
+        with self._lock:
+            self._cluster.refresh([])
+
     def topics(self) -> list[str]:
         """Every topic of the cluster but Kafka's own."""
         with self._lock:

@@ -5,16 +5,18 @@ Rules:
   hold the same one.
 - ApiVersions goes first, in our latest version; a broker that does not know it says which it knows (KIP-511), and one
   older than that is asked in version 0.
-- Authentication follows on SASL listeners, token by token; no other request goes out before it ends.
+- Authentication follows on SASL listeners, token by token; no other request goes out before it ends. A broker may let
+  us in for a while only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire import __version__
 from kafkawire.client.errors import AuthenticationFailedError, ClientError, ConnectionLostError
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
     ApiVersionsResponse,
     Message,
@@ -34,11 +36,20 @@ if TYPE_CHECKING:
     from kafkawire.client.options import ClientOptions
 
 SOFTWARE_NAME = "kafkawire"
-Greeting = Generator[tuple[Message, int], Message, Negotiated]
+
+
+class Greeted(NamedTuple):
+    """What the broker serves, and for how many seconds it lets us in; None where it does not say."""
+
+    negotiated: Negotiated
+    session: float | None
+
+
+Greeting = Generator[tuple[Message, int], Message, Greeted]
 
 
 def greet(options: ClientOptions) -> Greeting:
-    """The first words of a connection; the result is what the broker serves."""
+    """The first words of a connection; the result is what was agreed on."""
     hello = introduction(SOFTWARE_NAME, __version__)
     answer = yield hello, api(API_VERSIONS).versions.last
     assert isinstance(answer, ApiVersionsResponse)
@@ -49,19 +60,22 @@ def greet(options: ClientOptions) -> Greeting:
     if answer.error_code:
         raise error_for(answer.error_code, "ApiVersions")
     negotiated = Negotiated.from_response(answer)
+    session = None
     if options.security_protocol.startswith("SASL"):
-        yield from _authenticate(options, negotiated)
-    return negotiated
+        session = (yield from _authenticate(options, negotiated)) or None
+    return Greeted(negotiated, session)
 
 
 def lost_before(message: Message, options: ClientOptions, error: ConnectionLostError) -> ConnectionLostError:
     """The error of a connection that ended before one of these requests was answered, with what may be wrong."""
+    if isinstance(error.__cause__, KafkaWireError):
+        return error  # it was answered, with what makes no sense
     hint = "" if options.security_protocol.endswith("SSL") else "; does this listener want TLS?"
     name = type(message).__name__.removesuffix("Request")
     return ConnectionLostError(f"{error} before it answered {name}{hint}")
 
 
-def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[tuple[Message, int], Message, None]:
+def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[tuple[Message, int], Message, float]:
     mechanism = options.sasl_mechanism
     if options.sasl_plain_username is None or options.sasl_plain_password is None:
         raise AuthenticationFailedError(f"SASL {mechanism} needs sasl_plain_username and sasl_plain_password")
@@ -84,10 +98,8 @@ def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[t
             if answer.error_code:
                 reason = answer.error_message or ErrorCode(answer.error_code).meaning
                 raise AuthenticationFailedError(f"SASL {mechanism} as {options.sasl_plain_username!r}: {reason}")
-            if client.done:
-                return
-            token = client.answer(bytes(answer.auth_bytes))
+            token = b"" if client.done else client.answer(bytes(answer.auth_bytes))
             if not token:
-                return
+                return answer.session_lifetime_ms / 1000
     except SaslError as error:
         raise AuthenticationFailedError(str(error)) from error

@@ -76,6 +76,8 @@ class Membership:
         self._owner = owner
         self._group = options.group_id
         self._strategies = strategies(options.partition_assignment_strategy)
+        own = options.rebalance_timeout_ms
+        self._rebalance_ms = options.max_poll_interval_ms if own is None else own
         self._is_cooperative = all(name in COOPERATIVE for name in self._strategies)
         self.member_id = _NOBODY
         self.generation = -1
@@ -190,7 +192,7 @@ class Membership:
         request = JoinGroupRequest(
             group_id=self._group,
             session_timeout_ms=self._options.session_timeout_ms,
-            rebalance_timeout_ms=self._options.max_poll_interval_ms,
+            rebalance_timeout_ms=self._rebalance_ms,
             member_id=self.member_id,
             group_instance_id=self._options.group_instance_id,
             protocol_type=_PROTOCOL,
@@ -199,8 +201,8 @@ class Membership:
         return await self._ask(request, JoinGroupResponse, seconds=self._patience())
 
     def _patience(self) -> float:
-        # joining and syncing wait for the slowest member, which has max_poll_interval_ms to come
-        return (self._options.max_poll_interval_ms + self._options.request_timeout_ms) / 1000
+        # joining and syncing wait for the slowest member, which has so long to come
+        return (self._rebalance_ms + self._options.request_timeout_ms) / 1000
 
     async def _plan(
         self, strategy: str, response: JoinGroupResponse

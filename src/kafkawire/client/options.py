@@ -3,7 +3,8 @@
 Rules:
 - A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name;
   `also` holds the other names that people know from librdkafka, aiokafka and Java.
-- An option that does not exist is refused with the nearest that does, and so is one given twice.
+- An option that does not exist is refused with the nearest that does, or with what serves instead; so is one given
+  twice, and a number below what makes sense.
 - Text is taken for any type, so that property files and command lines need no parsing of their own.
 - An option that stands here is honoured; what we do not do has no option.
 """
@@ -15,20 +16,41 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from types import NoneType
-from typing import Any, Final, Literal, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kafkawire.client.errors import OptionError
 from kafkawire.records import Codec
 
 _TRUE: Final = ("true", "1", "yes", "on")
 _FALSE: Final = ("false", "0", "no", "off")
-_ALSO: Final = "also"
+_ALSO, _LEAST = "also", "least"
+_SYNONYMS: Final = {
+    "smallest": "earliest",
+    "beginning": "earliest",
+    "largest": "latest",
+    "end": "latest",
+    "error": "none",
+}
+_INSTEAD: Final = {
+    "transactional_id": "there are no transactions here",
+    "transaction_timeout_ms": "there are no transactions here",
+    "retries": "records are sent again until delivery_timeout_ms is over",
+    "group_protocol": "groups are joined by the classic protocol",
+    "client_rack": "records are read from leaders",
+    "api_version": "versions are agreed on with each broker",
+    "consumer_timeout_ms": "getmany and arrow take timeout_ms",
+    "allow_auto_create_topics": "a consumer creates no topics",
+    "sasl_jaas_config": "set sasl_plain_username and sasl_plain_password",
+    "ssl_truststore_location": "set ssl_cafile, a file of PEM",
+    "ssl_keystore_location": "set ssl_certfile and ssl_keyfile, files of PEM",
+    "ssl_endpoint_identification_algorithm": "set ssl_check_hostname",
+}
 Serializer = Callable[[Any], bytes | None]
 Deserializer = Callable[[bytes], Any]
 
 
-def _named(default: Any, *also: str, secret: bool = False) -> Any:
-    return field(default=default, metadata={_ALSO: also}, repr=not secret)
+def _named(default: Any, *also: str, secret: bool = False, least: int | None = 0) -> Any:
+    return field(default=default, metadata={_ALSO: also, _LEAST: least}, repr=not secret)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +59,17 @@ class ClientOptions:
 
     bootstrap_servers: str | Sequence[str] = _named("localhost:9092", "brokers", "bootstrap.server")
     client_id: str = "kafkawire"
-    request_timeout_ms: int = _named(40_000, "socket.timeout.ms")
-    connect_timeout_ms: int = _named(10_000, "socket.connection.setup.timeout.ms")
+    request_timeout_ms: int = _named(40_000, "socket.timeout.ms", least=1)
+    connect_timeout_ms: int = _named(10_000, "socket.connection.setup.timeout.ms", least=1)
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1_000
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = _named(300_000, "topic.metadata.refresh.interval.ms")
-    max_in_flight_requests_per_connection: int = _named(5, "max.in.flight")
-    receive_message_max_bytes: int = 104_857_600
+    max_in_flight_requests_per_connection: int = _named(5, "max.in.flight", least=1)
+    connections_max_idle_ms: int = _named(540_000, least=1)
+    receive_message_max_bytes: int = _named(104_857_600, least=1)
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     ssl_context: ssl.SSLContext | None = None
     ssl_cafile: str | None = _named(None, "ssl.ca.location")
@@ -63,7 +86,12 @@ class ClientOptions:
         """The bootstrap servers as addresses."""
         listed = self.bootstrap_servers
         names = listed.split(",") if isinstance(listed, str) else listed
-        return [parse_address(name) for name in names if name.strip()]
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            raise OptionError(f"option bootstrap_servers: expected host:port or a list of them, found {listed!r}")
+        found = [parse_address(name) for name in names if name.strip()]
+        if not found:
+            raise OptionError("option bootstrap_servers: no server is given")
+        return found
 
     def tls(self) -> ssl.SSLContext | None:
         """The context to talk TLS with, or None for plain text."""
@@ -95,11 +123,11 @@ class ProducerOptions(ClientOptions):
     acks: Literal["all", "0", "1"] = _named("all", "request.required.acks")
     enable_idempotence: bool | None = None
     compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _named("none", "compression.codec")
-    compression_level: int | None = None
+    compression_level: int | None = _named(None, least=None)
     linger_ms: float = _named(0, "queue.buffering.max.ms")
     max_batch_size: int = _named(16_384, "batch.size", "batch_size")
     max_request_size: int = _named(1_048_576, "message.max.bytes")
-    buffer_memory: int = 33_554_432
+    buffer_memory: int = _named(33_554_432, least=1)
     max_block_ms: int = 60_000
     delivery_timeout_ms: int = _named(120_000, "message.timeout.ms")
     key_serializer: Serializer | None = None
@@ -134,9 +162,10 @@ class ConsumerOptions(ClientOptions):
     isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     partition_assignment_strategy: str | Sequence[str] = "range,cooperative-sticky"
     session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 3_000
+    heartbeat_interval_ms: int = _named(3_000, least=1)
     max_poll_interval_ms: int = 300_000
-    max_poll_records: int | None = None
+    rebalance_timeout_ms: int | None = None
+    max_poll_records: int | None = _named(None, least=1)
     fetch_max_wait_ms: int = _named(500, "fetch.wait.max.ms")
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
@@ -179,6 +208,7 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
     5.0
     """
     known, types = _names(kind), get_type_hints(kind)
+    least = {each.name: each.metadata.get(_LEAST, 0) for each in fields(kind)}
     values: dict[str, Any] = {}
     given: dict[str, str] = {}
     for source in (config or {}, keywords):
@@ -188,9 +218,13 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
                 raise OptionError(_unknown(kind, name))
             if option in values:
                 raise OptionError(f"option {option} is given twice, as {given[option]!r} and as {name!r}")
-            values[option] = _coerce(name, value, types[option])
+            made = values[option] = _coerce(name, value, types[option])
             given[option] = name
-    return kind(**values)
+            if isinstance(made, (int, float)) and least[option] is not None and not made >= least[option]:
+                raise OptionError(f"option {name}: expected {least[option]} or more, found {value!r}")
+    chosen = kind(**values)
+    _ = chosen.servers
+    return chosen
 
 
 def _names(kind: type[ClientOptions]) -> dict[str, str]:
@@ -205,7 +239,10 @@ def _unknown(kind: type[ClientOptions], name: str) -> str:
     for role, other in _ROLES.items():
         if other is not kind and name in _names(other) and name not in _names(ClientOptions):
             return f"option {name!r} is one of the {role}, not of {_words(kind)}"
-    close = get_close_matches(name, _names(kind), n=1, cutoff=0.5)
+    instead = _INSTEAD.get(name.lower().replace(".", "_"))
+    if instead is not None:
+        return f"no option {name!r} for {_words(kind)}: {instead}"
+    close = get_close_matches(name.lower(), _names(kind), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"no option {name!r} for {_words(kind)}{hint}"
 
@@ -231,6 +268,8 @@ def _coerce(name: str, value: Any, wanted: Any) -> Any:
     except (TypeError, ValueError):
         expected = "true or false" if bool in kinds else "a number"
         raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
+    if any(get_origin(each) is Callable for each in kinds) and not callable(value):
+        raise OptionError(f"option {name}: expected something to call, found {value!r}")
     plain = [each for each in kinds if isinstance(each, type)]
     if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):
         expected = " or ".join(each.__name__ for each in plain if each is not NoneType)
@@ -249,6 +288,8 @@ def _choice(name: str, value: Any, choices: list[str]) -> str:
     text = "none" if value is None else str(value)
     if text == "-1" and "all" in choices:
         text = "all"
+    if "earliest" in choices:
+        text = _SYNONYMS.get(text, text)
     found = {each.lower(): each for each in choices}.get(text.lower())
     if found is None:
         raise OptionError(f"option {name}: expected one of {', '.join(choices)}, found {value!r}")

@@ -22,6 +22,7 @@ from kafkawire.client.errors import (
     ConnectionLostError,
     RequestTimeoutError,
     is_retriable,
+    why,
 )
 from kafkawire.client.greeting import greet, lost_before
 from kafkawire.client.inbox import Inbox
@@ -66,7 +67,7 @@ class SocketConnection:
             if isinstance(error, KafkaWireError):
                 self.close()
                 raise
-            raise ConnectionLostError(f"{self.place}: {error.strerror or error}") from error
+            raise ConnectionLostError(f"{self.place}: {why(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -110,9 +111,12 @@ class SocketConnection:
             if not count:
                 self.close()
                 raise ConnectionLostError(f"{self.place}: the broker closed the connection")
-            self._frames = self._inbox.received(count)
+            with self._understood():
+                self._frames = self._inbox.received(count)
         del self._sent[0]
-        _, message = decode_response(self._frames.pop(0), api_key=key, version=version, correlation_id=correlation_id)
+        with self._understood():
+            frame = self._frames.pop(0)
+            _, message = decode_response(frame, api_key=key, version=version, correlation_id=correlation_id)
         assert isinstance(message, answer)
         return message
 
@@ -141,12 +145,20 @@ class SocketConnection:
             try:
                 message, version = words.send(answer)
             except StopIteration as done:
-                self.negotiated = done.value
+                self.negotiated = done.value.negotiated
                 return
 
     def _give_up(self, key: int, version: int) -> None:
         self.close()
         raise RequestTimeoutError(f"{self.place}: no answer to {api(key).name} v{version} in time")
+
+    @contextlib.contextmanager
+    def _understood(self) -> Iterator[None]:
+        try:
+            yield
+        except KafkaWireError as error:
+            self.close()
+            raise ConnectionLostError(f"{self.place}: {error}") from error
 
     @contextlib.contextmanager
     def _lost(self) -> Iterator[None]:
@@ -155,7 +167,7 @@ class SocketConnection:
         except TimeoutError as error:
             raise RequestTimeoutError(f"{self.place}: the broker does not read") from error
         except OSError as error:
-            raise ConnectionLostError(f"{self.place}: the connection was lost: {error.strerror or error}") from error
+            raise ConnectionLostError(f"{self.place}: the connection was lost: {why(error)}") from error
 
 
 class SocketCluster:
