@@ -11,8 +11,8 @@ from kafkawire.messages.schema import Versions
 def test_an_api_is_found_by_key_and_by_name_in_any_case() -> None:
     assert api(1) is api("Fetch") is api("fetch")
     assert (api(18).name, api(18).request, api("Fetch").response) == ("ApiVersions", ApiVersionsRequest, FetchResponse)
-    assert (api(1).versions, api(1).flexible, api(1).flexible_floor) == (Versions(0, 18), Versions(12, 18), 12)
-    assert api("SaslHandshake").flexible_floor is None
+    assert (api(1).versions, api(1).flexible) == (Versions(0, 18), Versions(12, 18))
+    assert not api("SaslHandshake").flexible
 
 
 def test_an_unknown_api_suggests_the_nearest() -> None:

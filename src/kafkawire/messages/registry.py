@@ -54,11 +54,6 @@ class Api:
         return self.schema.flexible
 
     @property
-    def flexible_floor(self) -> int | None:
-        """The first flexible version, or None."""
-        return self.flexible.first if self.flexible else None
-
-    @property
     def request(self) -> type[Message]:
         return message_class(self.name + "Request")
 

@@ -3,6 +3,8 @@
 Rules:
 - A fault is found before anything is allocated for it, and is reported as (position, code, where, found, expected).
 - `scan` never raises for bad bytes: it says how far the bytes are good and what stopped it.
+- A compressed message of magic 0 or 1 is a wrapper: its value is a packed set of messages, none of them compressed, and
+  it carries the last of their offsets. Magic 0 numbers them absolutely, magic 1 from 0 on.
 """
 
 from __future__ import annotations

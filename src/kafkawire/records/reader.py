@@ -18,7 +18,6 @@ from kafkawire.records.compression import MAX_DECOMPRESSED
 from kafkawire.records.control import Marker, read_marker
 from kafkawire.records.errors import CorruptRecordError, Fault, corrupt
 from kafkawire.records.form import kernel, unpacking
-from kafkawire.records.legacy import wrapped_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,13 +51,20 @@ class Batch(BatchHeader):
         if magic == 2:
             payload = self.data[HEADER_SIZE:]
         elif codec:
-            payload = wrapped_value(self)
+            payload = self._wrapped_messages()
         if codec:
             payload = unpacking.decompress(codec, payload, magic=magic, limit=max_decompressed, position=position)
         base, first, last = self.base_offset, self.base_timestamp, self.max_timestamp
         if magic == 2:
             return kernel.records(payload, position, base, first, last, append, count)
         return kernel.messages(payload, position, codec != 0, magic, base, first, append, verify)
+
+    def _wrapped_messages(self) -> bytes:
+        """The value of a compressed message of magic 0 or 1: the packed set of messages that it wraps."""
+        (wrapper,) = kernel.messages(self.data, self.position, False, self.magic, 0, -1, False, False)
+        if wrapper.value is None:
+            raise corrupt(self.position, Fault.NULL_WRAPPER)
+        return wrapper.value
 
     def markers(self) -> Iterator[Marker]:
         """What the records of a control batch say; other batches have no markers."""

@@ -70,11 +70,6 @@ class Capture:
                 yield connection_of(self.data, self.packets, flow, number)
 
 
-def is_capture(data: Bytes) -> bool:
-    """Whether the bytes start like a capture file."""
-    return is_pcap(data) or is_pcapng(data)
-
-
 def open_capture(
     path: str | Path, *, ports: Collection[int] | None = None, mapped: Callable[[str], Bytes] = map_file
 ) -> Capture:
