@@ -32,8 +32,8 @@ demo: $(BUILT) ## the main job end to end, on data it makes itself
 	$(BIN)/kafkawire demo --out demo
 
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests
-	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m twin tests
+	$(BIN)/python -m pytest -q -n $(JOBS) tests
+	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
 
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop

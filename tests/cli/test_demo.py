@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["spark"]
 pytestmark = [
-    pytest.mark.xdist_group("pipeline"),
     pytest.mark.timeout(240),
     # kafka-python reads its schemas by a way that Python has deprecated.
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),

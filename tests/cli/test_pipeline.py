@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = [pytest.mark.xdist_group("pipeline"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 
 Capture = pytest.CaptureFixture[str]
 

@@ -52,7 +52,6 @@ def manifest(root: Path) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_a_stream_ends_with_what_there_is_and_goes_on_from_there(
     tmp_path: Path, broker: FilledBroker, capsys: Capture
@@ -75,7 +74,6 @@ def test_a_stream_ends_with_what_there_is_and_goes_on_from_there(
     assert "<h1>Kafka topics</h1>" in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_nothing_to_read_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
     with FilledBroker() as broker:
@@ -84,7 +82,6 @@ def test_nothing_to_read_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
     assert "partitions  1" in capsys.readouterr().out
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_a_stream_stops_when_told_and_what_was_cut_short_is_repeated_once(
     tmp_path: Path, broker: FilledBroker, capsys: Capture
@@ -113,7 +110,6 @@ def test_a_stream_stops_when_told_and_what_was_cut_short_is_repeated_once(
     assert offsets(tmp_path) == everything
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
     tmp_path: Path, broker: FilledBroker, capsys: Capture

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = [pytest.mark.xdist_group("pipeline"), pytest.mark.timeout(480)]
+pytestmark = pytest.mark.timeout(480)
 
 Capture = pytest.CaptureFixture[str]
 ORDERS, AUDIT = TopicPartition("orders", 0), TopicPartition("audit", 0)

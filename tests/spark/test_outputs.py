@@ -62,7 +62,6 @@ def test_a_stream_goes_on_only_in_its_own_directory(tmp_path: Path) -> None:
         OutputDirectory.resume(LocalStorage(tmp_path / "run"), "/here")
 
 
-@pytest.mark.xdist_group("spark")
 def test_hadoop_keeps_results_as_a_local_directory_does(spark: SparkSession, tmp_path: Path) -> None:
     found = []
     for storage in (LocalStorage(tmp_path / "local"), HadoopStorage(spark, f"file://{tmp_path}/hadoop/")):

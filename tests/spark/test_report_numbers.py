@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 SHOWN = ("hanging transaction", "duplicates", "rebalance storm", "unknown topic", "TLS to plaintext")
 
 

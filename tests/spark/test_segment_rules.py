@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect.diagnose import Finding
 
-pytestmark = pytest.mark.xdist_group("spark")
 HOUR = 3_600_000
 LIMITS = Thresholds(small_batches=20, plain_bytes=5_000)
 EXPECTED: dict[str | None, list[str]] = {

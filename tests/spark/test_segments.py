@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
 ORDER = ("topic", "partition", "offset")
 
 

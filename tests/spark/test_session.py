@@ -30,7 +30,6 @@ def test_only_a_local_master_is_kept_to_this_machine() -> None:
     assert "spark.driver.host" not in settings_for(None)
 
 
-@pytest.mark.xdist_group("spark")
 def test_settings_of_the_caller_go_before_ours(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.sql.session.timeZone") == "UTC"
@@ -63,20 +62,17 @@ def test_the_module_that_spark_looks_into_is_light() -> None:
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_session_that_is_running_is_used_and_left_running(spark: SparkSession) -> None:
     with running_session("local[2]") as same:
         assert same.sparkContext is spark.sparkContext
     assert spark.range(3).count() == 3
 
 
-@pytest.mark.xdist_group("spark")
 def test_workers_run_the_interpreter_of_the_driver(spark: SparkSession) -> None:
     [executable] = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
     assert executable == sys.executable
 
 
-@pytest.mark.xdist_group("spark")
 def test_every_format_is_found_without_registration(spark: SparkSession, tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", batches(2))
     other = spark.newSession()

@@ -57,7 +57,6 @@ def test_lag_names_the_worst_partition_and_the_absence_of_members() -> None:
     assert finding.text == "group g is 201 offsets behind in t, 200 of them in partition 3; it has no members"
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_topic_is_uneven_from_so_many_times_the_mean_on(spark: SparkSession) -> None:
     records = [
         *([("uneven", 0, b"hot")] * 90 + [("uneven", 1, b"k")] * 30),

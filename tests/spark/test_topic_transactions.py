@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
 ABORT, COMMIT = 0, 1
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-spark_group = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[FilledBroker]:
@@ -47,7 +45,6 @@ def read(broker: FilledBroker, topic: str) -> list[dict[str, Any]]:
         return [row for table in tables for row in table.to_pylist()]
 
 
-@spark_group
 def test_rows_go_to_their_topics_and_partitions_with_keys_and_headers(
     spark: SparkSession, broker: FilledBroker
 ) -> None:
@@ -73,7 +70,6 @@ def test_rows_go_to_their_topics_and_partitions_with_keys_and_headers(
     assert (blue["key"], blue["value"], blue["partition"], blue["headers"]) == (b"c", b"", 1, [])
 
 
-@spark_group
 def test_what_is_written_is_read_back_equal(spark: SparkSession, broker: FilledBroker) -> None:
     broker.create_topic("round", 2)
     rows = spark.range(30_000).select(
@@ -91,7 +87,6 @@ def test_what_is_written_is_read_back_equal(spark: SparkSession, broker: FilledB
     assert back.exceptAll(rows).count() == 0
 
 
-@spark_group
 def test_a_row_that_the_broker_refuses_fails_the_query_with_its_error(
     spark: SparkSession, broker: FilledBroker
 ) -> None:
@@ -103,7 +98,6 @@ def test_a_row_that_the_broker_refuses_fails_the_query_with_its_error(
         write(spark.sql("SELECT 'x' AS value, CAST(NULL AS STRING) AS topic"), broker)
 
 
-@spark_group
 def test_a_stream_is_written_from_topic_to_topic(spark: SparkSession, broker: FilledBroker, tmp_path: Path) -> None:
     broker.create_topic("from")
     broker.create_topic("to")
@@ -124,14 +118,12 @@ def test_a_stream_is_written_from_topic_to_topic(spark: SparkSession, broker: Fi
     assert [(row["key"], row["value"]) for row in read(broker, "to")] == [(b"k%d" % n, b"v%d" % n) for n in range(20)]
 
 
-@spark_group
 def test_the_option_goes_before_the_column(spark: SparkSession, broker: FilledBroker) -> None:
     broker.create_topic("said")
     write(spark.sql("SELECT 'x' AS value, 'column' AS topic"), broker, topic="said", includeHeaders="true")
     assert [row["value"] for row in read(broker, "said")] == [b"x"]
 
 
-@spark_group
 def test_a_stream_may_write_its_whole_result_again_and_again(
     spark: SparkSession, broker: FilledBroker, tmp_path: Path
 ) -> None:
@@ -153,14 +145,12 @@ def test_a_stream_may_write_its_whole_result_again_and_again(
     assert [row["value"] for row in read(broker, "counts")] == [b"2", b"4"]
 
 
-@spark_group
 def test_a_topic_cannot_be_overwritten(spark: SparkSession, broker: FilledBroker) -> None:
     writer = spark.sql("SELECT 'x' AS value").write.format("kafkawire").mode("overwrite").option("topic", "red")
     with pytest.raises(PySparkException, match="a topic cannot be overwritten; use mode append"):
         writer.option("kafka.bootstrap.servers", broker.bootstrap_servers).save()
 
 
-@spark_group
 def test_spark_itself_refuses_a_write_without_a_mode(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="UNSUPPORTED_DATA_SOURCE_SAVE_MODE"):
         spark.sql("SELECT 'x' AS value").write.format("kafkawire").option("topic", "red").save()

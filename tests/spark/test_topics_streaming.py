@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture
 def broker() -> Iterator[FilledBroker]:

@@ -38,7 +38,6 @@ def test_the_reason_is_found_in_what_spark_says(text: str, reason: str) -> None:
     assert reason_of(ValueError(text)) == reason
 
 
-@pytest.mark.xdist_group("spark")
 def test_progress_rises_to_one_and_the_result_comes_back(spark: SparkSession) -> None:
     shares: list[float] = []
     assert run_watched(spark, lambda: spark.range(0, 1000, 1, 8).count(), shares.append) == 1000
@@ -46,13 +45,11 @@ def test_progress_rises_to_one_and_the_result_comes_back(spark: SparkSession) ->
     assert shares[-1] == 1.0
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_failing_job_is_a_pipeline_error(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match="nowhere"):
         run_watched(spark, lambda: spark.read.parquet("/nowhere").count(), lambda share: None)
 
 
-@pytest.mark.xdist_group("spark")
 def test_an_interrupt_ends_the_work_and_its_jobs(spark: SparkSession) -> None:
     tracker = spark.sparkContext.statusTracker()
 
