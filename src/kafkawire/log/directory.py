@@ -90,11 +90,8 @@ class LogDirectory:
             if config is not None:
                 self._topic_configs[topic] = config
             directory = self.root / f"{topic}-{number}"
-            try:
+            with storage_errors(directory, "making the partition"):
                 self._files.make_directory(directory)
-                self._files.sync_directory(self.root)
-            except OSError as error:
-                raise storage_error(directory, "making the partition", error) from error
             existing = self._open(key, directory, clean=False)
         if topic_id is not None and existing.topic_id != topic_id:
             if existing.topic_id is not None:

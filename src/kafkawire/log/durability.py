@@ -3,7 +3,7 @@
 Rules:
 - `Flush.run` touches only files it already holds, so it may run in any thread while appends go on; all else belongs to
   the partition's own thread.
-- Contents first, then the names of new files; only then has the recovery point moved.
+- Contents first, then the names of new files, that of the partition among them; only then has the recovery point moved.
 - A restart may skip a segment only if its indexes are durable too, the list of aborted transactions above all.
 - A failed sync means that the system may have dropped the bytes and forgotten that it did. So the next flush writes
   the same bytes again, from what can still be read and checks, before it syncs.
@@ -46,6 +46,7 @@ class Flush:
                 file.sync()
             if self.names_until is not None:
                 self.files.sync_directory(self.directory)
+                self.files.sync_directory(self.directory.parent)
         except OSError as error:
             raise storage_error(self.directory, "flush", error) from error
         self.done = True
