@@ -80,7 +80,8 @@ def test_failfast_fails_in_one_line_that_names_the_place(tmp_path: Path, capsys:
     assert pipeline(file.name, "--out", tmp_path / "tables", "--mode", "failfast") == 1
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"kafkawire: {file.name}, batch at byte 0: stated CRC 0x")
-    assert read_manifest(tmp_path / "tables")["state"] == "running"
+    manifest = read_manifest(tmp_path / "tables")
+    assert (manifest["state"], line) == ("failed", f"kafkawire: {manifest['problem']}")
 
 
 @pytest.mark.usefixtures("spark")

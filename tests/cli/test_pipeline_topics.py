@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -158,3 +159,15 @@ def test_options_of_topics_are_refused_for_files(tmp_path: Path, capsys: Capture
     arguments = ["pipeline", "run", "--source", "segments", str(tmp_path), "--out", str(tmp_path / "t")]
     assert main([*arguments, "--start", "earliest"]) == 2
     assert "--start, --end and --option are for topics" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [("run", "--source", "topic"), ("stream", "--checkpoint", "c")])
+def test_a_broker_that_is_not_there_is_told_at_once_and_before_spark_starts(
+    tmp_path: Path, capsys: Capture, verb: tuple[str, ...]
+) -> None:
+    with socket.socket() as nobody_listens:
+        nobody_listens.bind(("127.0.0.1", 0))
+        servers = f"127.0.0.1:{nobody_listens.getsockname()[1]}"
+        assert main(["pipeline", *verb, "orders", "-b", servers, "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"kafkawire: no broker answers: {servers}: Connection refused\n"
+    assert not (tmp_path / "out").exists()

@@ -43,6 +43,32 @@ def test_an_earlier_run_is_replaced_only_when_told_to_and_nothing_else_is_touche
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("failure", "problem"), [(PipelineError("no room"), "no room"), (KeyboardInterrupt(), "interrupted")]
+)
+def test_what_ends_a_run_before_its_time_is_in_the_manifest(
+    tmp_path: Path, failure: BaseException, problem: str
+) -> None:
+    output = OutputDirectory.resume(LocalStorage(tmp_path), "/here")
+    output.write_manifest({"state": "running", "tables": {"records": 7}})
+    with pytest.raises(type(failure)), output.telling_failure():
+        raise failure
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert (manifest["state"], manifest["problem"], manifest["tables"]) == ("failed", problem, {"records": 7})
+    OutputDirectory.resume(LocalStorage(tmp_path), "/here")
+    again = json.loads((tmp_path / "manifest.json").read_text())
+    assert (again["state"], again.get("problem")) == ("running", None)
+
+
+def test_a_failure_that_cannot_be_told_is_the_one_that_is_raised(tmp_path: Path) -> None:
+    output = OutputDirectory.claim(tmp_path / "out")
+    (tmp_path / "out" / "manifest.json").unlink()
+    (tmp_path / "out").rmdir()
+    (tmp_path / "out").write_text("a file by now")
+    with pytest.raises(PipelineError, match="first"), output.telling_failure():
+        raise PipelineError("first")
+
+
 def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="is a file"):

@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import java_gateway
+from pyspark.errors import PySparkRuntimeError
 from tests.spark.logs import batches, write_segment
 
 from kafkawire.spark import SessionError, build_session, session
@@ -47,6 +49,18 @@ def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(session, "find_spec", lambda name: None)
     with pytest.raises(SessionError, match=r"pip install 'kafkawire\[spark\]'"):
         build_session()
+
+
+def test_why_spark_did_not_start_is_taken_from_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(*_: object, **__: object) -> None:
+        words = 'Exception in thread "main" org.apache.spark.SparkException: Master must be local\n\tat x.scala\n'
+        (tmp_path / "spark.log").write_text(f"WARN of no interest\n{words}")
+        raise PySparkRuntimeError("Java gateway process exited before sending its port number.")
+
+    monkeypatch.setattr(java_gateway, "launch_gateway", launch)
+    monkeypatch.setattr(session, "_is_running", lambda: False)
+    with pytest.raises(SessionError, match=r"^Spark did not start: Master must be local; see .*spark\.log$"):
+        build_session("nonsense://x", log_file=tmp_path / "spark.log")
 
 
 @pytest.mark.parametrize("module", ["kafkawire.spark", "kafkawire.cli.pipeline", "kafkawire.cli.demo"])

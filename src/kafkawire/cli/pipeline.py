@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -225,12 +225,15 @@ def run_stream(
         stopped = stack.enter_context(_signals()) if is_stopped is None else is_stopped
         place = str(checkpoint) if _is_url(checkpoint) else str(Path(checkpoint).absolute())
         local = None if _is_url(out) else OutputDirectory.resume(LocalStorage(Path(out)), place)
+        stack.enter_context(local.telling_failure() if local else nullcontext())
         spark = stack.enter_context(_session(how, _log_file(out)))
         kept = _storage(spark, checkpoint)
+        directory = local or OutputDirectory.resume(_storage(spark, out), place)
+        stack.enter_context(nullcontext() if local else directory.telling_failure())
         job = StreamJob(
             spark,
             source,
-            local or OutputDirectory.resume(_storage(spark, out), place),
+            directory,
             how.get("tables", _DEFAULT["topic"]),
             checkpoint=kept,
             trigger=trigger,
@@ -254,11 +257,15 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
         raise UsageError(source.nothing())
     overwrite = how.get("overwrite", False)
     local = None if _is_url(out) else OutputDirectory.claim(Path(out), overwrite=overwrite)
-    with _session(how, _log_file(out), little=source.amount() < _LITTLE[source.unit]) as spark:
+    little = source.amount() < _LITTLE[source.unit]
+    with ExitStack() as stack:
+        stack.enter_context(local.telling_failure() if local else nullcontext())
+        spark = stack.enter_context(_session(how, _log_file(out), little=little))
         from kafkawire.spark.jobs import Job
         from kafkawire.spark.watching import run_interruptible
 
         directory = local or OutputDirectory.claim(_storage(spark, out), overwrite=overwrite)
+        stack.enter_context(nullcontext() if local else directory.telling_failure())
         tables = how.get("tables", _DEFAULT[source.kind])
         job = Job(spark, source, directory, tables, format=how.get("table_format", "parquet"))
         job.limits = how.get("limits") or Thresholds()

@@ -3,12 +3,14 @@
 Rules:
 - A run writes into an empty directory, or replaces an earlier run's tables if told to; nothing else is ever removed.
 - A stream goes on in the directory that it wrote before, and in no other: its manifest says where its checkpoint is.
-- The manifest is there from the start, says `running`, and is put in place whole: `complete` means that every table is.
+- The manifest is there from the start, says `running`, and is put in place whole: `complete` means that every table is,
+  `failed` that the run came to its end without; a run that was killed leaves it at `running`.
 """
 
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +19,7 @@ from kafkawire.spark.errors import PipelineError
 from kafkawire.spark.storage import LocalStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kafkawire.spark.storage import Storage
 
@@ -63,6 +65,7 @@ class OutputDirectory:
             what = f"a stream whose checkpoint is {before}" if before else "a run that was no stream"
             raise PipelineError(f"{output.root} holds {what}; give another directory")
         storage.create()
+        earlier.pop("problem", None)
         output.write_manifest({**earlier, "state": "running"})
         return output
 
@@ -73,6 +76,17 @@ class OutputDirectory:
     def table(self, name: str) -> str:
         """Where a table goes."""
         return f"{self.storage.root}/{name}"
+
+    @contextmanager
+    def telling_failure(self) -> Iterator[None]:
+        """Whatever ends the block before its time is told by the manifest."""
+        try:
+            yield
+        except BaseException as failure:
+            problem = "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
+            with suppress(PipelineError, OSError):  # what ended the run is told, whether or not this can be
+                self.write_manifest({**self._look(), "state": "failed", "problem": problem})
+            raise
 
     def write_report(self, page: str) -> None:
         self.storage.write_text(REPORT, page)

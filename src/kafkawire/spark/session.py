@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -48,6 +49,7 @@ LITTLE_DATA: Final[Mapping[str, str]] = {
 """What a session is quicker with where there is little to read."""
 _LOOPBACK: Final = "127.0.0.1"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+_LAST_WORDS: Final = re.compile(r"^(?:Exception in thread \"main\" [\w.$]+: |Error: )(.+)$", re.MULTILINE)
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
@@ -154,5 +156,6 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
         SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, Py4JError) as error:
         where = f"; see {log_file}" if log_file else ""
-        reason = str(error).strip().splitlines()
-        raise SessionError(f"Spark did not start: {reason[0] if reason else type(error).__name__}{where}") from error
+        told = _LAST_WORDS.findall(log_file.read_text("utf-8", "replace")) if log_file else []
+        reason = [*told[-1:], *str(error).strip().splitlines(), type(error).__name__]
+        raise SessionError(f"Spark did not start: {reason[0]}{where}") from error

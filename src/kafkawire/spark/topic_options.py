@@ -257,11 +257,11 @@ def _bound(options: Mapping[str, str], which: str, default: str) -> Bound:
         return Bound(name, timestamps=parse_offsets(name, options[name]))
     name = f"{which}Offsets"
     text = options.get(name, default).strip()
-    words = ("earliest", "latest", "group") if which == "starting" else ("earliest", "latest")
-    if text.lower() in words:
+    if text.lower() in ("earliest", "latest") or (text.lower() == "group" and which == "starting"):
         return Bound(name, word=text.lower())
     if not text.startswith("{"):
-        raise SourceOptionError(f"{name} is {text!r}, expected {', '.join(words)} or JSON of offsets")
+        words = "earliest, latest, group" if which == "starting" else "latest"
+        raise SourceOptionError(f"{name} is {text!r}, expected {words} or JSON of offsets")
     return Bound(name, offsets=parse_offsets(name, text, least=EARLIEST))
 
 

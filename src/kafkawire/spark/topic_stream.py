@@ -140,7 +140,9 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         gone = sorted(begin.keys() - end.keys())
         if gone:
             places = ", ".join(f"{partition} (read up to offset {begin[partition]})" for partition in gone)
-            report_loss(f"gone: {places}", fail=self._options.fail_on_data_loss)
+            report_loss(
+                f"gone, or not among the topics that this query reads: {places}", fail=self._options.fail_on_data_loss
+            )
 
     def _within_target(self, latest: Offsets, begin: Mapping[TopicPartition, int]) -> Offsets:
         """What there is to read, and no more than was there when a query began that ends with that."""

@@ -103,6 +103,7 @@ class TopicsInput:
         """Whether there is a partition to read; a topic that is not there is an error."""
         options = self._parsed()
         with BulkReader(config=dict(options.client)) as reader:
+            reader.connect()
             return bool(TopicLookup(options, reader).partitions())
 
     def nothing(self) -> str:
@@ -200,6 +201,8 @@ class TopicsInput:
 
     def _look_up(self) -> list[ReadRange]:
         options = self._parsed()
+        with BulkReader(config=dict(options.client)) as reader:
+            reader.connect()
         bounds = self._look_up_bounds()
         with BulkReader(config=dict(options.client)) as reader:
             found_ranges = whole_ranges(TopicLookup(options, reader), options)
