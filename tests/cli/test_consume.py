@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-
     from tests.client.conftest import RunningBroker
 
 TIME = 1_700_000_000_000

@@ -239,6 +239,20 @@ def test_records_come_as_arrow_columns(broker: RunningBroker, topic: str) -> Non
     consume(broker, work, topic)
 
 
+def test_records_and_columns_may_take_turns(broker: RunningBroker, topic: str) -> None:
+    broker.fill(topic, 100)
+
+    async def work(consumer: Consumer) -> None:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert await take(consumer, 10) == list(range(10))
+        async for batch in consumer.arrow(["offset"], timeout_ms=60_000):
+            assert batch.column("offset").to_pylist() == list(range(10, 100))
+            break
+        assert await consumer.position(TopicPartition(topic, 0)) == 100
+
+    consume(broker, work)
+
+
 def test_values_are_deserialized(broker: RunningBroker, topic: str) -> None:
     broker.append(topic, 0, [(b"k", b"5"), (None, None)])
 

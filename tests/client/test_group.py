@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafkawire.client import group
 from kafkawire.client.admin import Admin
 from kafkawire.client.consumer import Consumer
 from kafkawire.client.errors import NoOffsetError
@@ -285,6 +286,22 @@ def test_a_listener_may_look_up_seek_pause_and_commit(broker: RunningBroker, top
     consumer.subscribe([topic], listener=listener)
     asyncio.run(main())
     assert listener.positions == [0, 0, 0, 0]
+
+
+def test_a_member_that_cannot_go_on_says_so_instead_of_waiting_forever(
+    broker: RunningBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(group, "assign", broken)
+
+    async def main() -> None:
+        async with member(broker, topic) as consumer:
+            with pytest.raises(ZeroDivisionError):
+                await asyncio.wait_for(consumer.getone(), 60)
+
+    asyncio.run(main())
 
 
 def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: RunningBroker, topic: str) -> None:

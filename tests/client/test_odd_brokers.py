@@ -10,7 +10,7 @@ import pytest
 from tests.client.fake import FakeBroker
 from tests.client.topics import batch_of
 
-from kafkawire.client import ClientError, Consumer, TopicPartition
+from kafkawire.client import ClientError, Consumer, TopicPartition, fetcher
 from kafkawire.client.fetch import BulkReader
 from kafkawire.messages import FetchResponse
 from kafkawire.messages.errors import TopicAuthorizationFailedError
@@ -113,6 +113,15 @@ def test_a_batch_that_never_comes_whole_is_told() -> None:
 def test_records_of_the_past_are_told() -> None:
     with pytest.raises(ClientError, match="t-0: the broker keeps sending what lies before offset 10"):
         asyncio.run(read(Log(0, 0), 11))
+
+
+def test_a_fault_of_ours_is_told_too_instead_of_waiting_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(fetcher, "scan_batches", broken)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(read(Log(), 1))
 
 
 def test_bytes_that_are_no_batch_are_told() -> None:

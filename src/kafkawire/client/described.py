@@ -26,7 +26,7 @@ class AdminErrors(ClientError):  # noqa: N818 - several errors, each with its na
         return "; ".join(f"{name}: {error}" for name, error in self.errors.items())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NewTopic:
     """A topic to make; -1 leaves a number to the broker's default, replicas by partition override both."""
 

@@ -112,7 +112,7 @@ class Fetcher:
                 raise error_for(response.error_code, "Fetch")
             session.answered(response)
             self._take(response, versions)
-        except KafkaWireError as error:
+        except Exception as error:
             session.reset()
             await self._recover(error, states)
         finally:
@@ -207,7 +207,7 @@ class Fetcher:
             state.error = error
             self._arrived()
 
-    async def _recover(self, error: KafkaWireError, states: list[Position]) -> None:
+    async def _recover(self, error: Exception, states: list[Position]) -> None:
         if not is_retriable(error):
             for state in states:
                 state.error = error

@@ -130,6 +130,10 @@ class Membership:
                 options = self._options
                 pause = wait_before(failures, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
                 await asyncio.sleep(pause)
+            except Exception as error:
+                _log.exception("group %s: membership ends", self._group)
+                self._owner.fail(error)
+                return
 
     async def _survive(self, error: KafkaWireError) -> bool:
         """Whether to go on after an error, and with whose id."""

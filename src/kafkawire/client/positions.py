@@ -16,7 +16,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.decoding import decode_chunk
-from kafkawire.client.errors import ClientError
 from kafkawire.client.offsets import EARLIEST, LATEST
 
 if TYPE_CHECKING:
@@ -139,8 +138,8 @@ class Position:
 
     def take_columns(self, decoder: ArrowDecoder) -> pa.RecordBatch | None:
         """The next rows, perhaps none of a fetch that holds no records to see; None while nothing is buffered."""
-        if self.records:
-            raise ClientError(f"{self.partition}: records of this fetch were taken one by one; finish them first")
+        if self.records and self.position is not None:
+            self.move(self.position, self.leader_epoch)  # what is left of them comes again, as bytes
         if not self.chunks:
             return None
         batch, rest = decoder.decode(self.chunks[0], self.partition)

@@ -249,7 +249,7 @@ class Subscription:
             versions = {partition: state.version for partition, state in missing.items()}
             try:
                 await self._find({partition: state.goal for partition, state in missing.items()}, versions)
-            except KafkaWireError as error:
+            except Exception as error:
                 if not is_retriable(error):
                     for state in missing.values():
                         state.error = error
