@@ -11,6 +11,8 @@ from kafkawire.cli.main import main
 from kafkawire.client.blocking import Consumer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.client.conftest import RunningBroker
 
 TIME = 1_700_000_000_000
@@ -54,10 +56,13 @@ def test_a_living_group_with_its_lag(run: Any, broker: RunningBroker, topic: str
 
 @pytest.mark.parametrize(
     ("goal", "expected"),
-    [("earliest", 0), ("latest", 10), ("7", 7), ("99", 10), ("+3", 7), ("-3", 1), (f"@{TIME + 5}", 5)],
+    [
+        *(("earliest", 0), ("latest", 10), ("current", 4), ("7", 7), ("99", 10), ("+3", 7), ("-3", 1)),
+        *((f"@{TIME + 5}", 5), ("@2023-11-14T22:13:20.003", 3), ("@2023-11-14T23:13:20.003+01:00", 3), ("@-1h", 10)),
+    ],
 )
 def test_offsets_are_moved(run: Any, broker: RunningBroker, topic: str, goal: str, expected: int) -> None:
-    group = f"moved{goal}"
+    group = f"moved{goal}".replace(":", "-").replace("@", "at")
     read(broker, topic, group, 4).close()
     (row,) = [row for row in run("reset", group, "-t", topic, f"--to={goal}") if row["partition"] == 0]
     assert (row["before"], row["after"]) == (4, expected)
@@ -71,14 +76,60 @@ def test_a_dry_run_moves_nothing(run: Any, broker: RunningBroker, topic: str) ->
     assert {row["partition"]: row["committed"] for row in run("describe", "dry")}[0] == 4
 
 
+def test_some_partitions_are_moved(run: Any, broker: RunningBroker, topic: str) -> None:
+    read(broker, topic, "some", 4).close()
+    assert [row["partition"] for row in run("reset", "some", "-t", f"{topic}:1", "--to", "earliest")] == [1]
+    assert main(["groups", "reset", "some", "-t", f"{topic}:7", "--to", "earliest", "-b", broker.bootstrap]) == 2
+
+
+def test_what_was_printed_is_set_again(run: Any, broker: RunningBroker, topic: str, tmp_path: Path) -> None:
+    read(broker, topic, "again", 4).close()
+    saved, kafkas = tmp_path / "saved.json", tmp_path / "saved.csv"
+    saved.write_text("".join(f"{json.dumps(row)}\n" for row in run("reset", "again", "--to", "current", "--dry-run")))
+    kafkas.write_text(f'"{topic}",0,2\n')
+    run("reset", "again", "--to", "earliest")
+    assert {row["partition"]: row["after"] for row in run("reset", "again", "--from-file", str(saved))}[0] == 4
+    assert run("reset", "again", "--from-file", str(kafkas)) == [
+        {"topic": topic, "partition": 0, "before": 4, "after": 2}
+    ]
+
+
+def test_offsets_are_forgotten(run: Any, broker: RunningBroker, topic: str) -> None:
+    read(broker, topic, "forgetful", 4).close()
+    run("forget", "forgetful", "-t", topic)
+    (row,) = run("describe", "forgetful")
+    assert (row["group"], row["topic"], row["committed"]) == ("forgetful", None, None)
+
+
+def test_members_and_state_of_a_group(run: Any, broker: RunningBroker, topic: str) -> None:
+    consumer = read(broker, topic, "watched", 1)
+    try:
+        (member,) = run("describe", "watched", "--members")
+        assert (member["client"], member["assignment"]) == ("kafkawire", f"{topic}:0,1")
+        states = {row["group"]: row for row in run("describe", "--state")}
+        assert (states["watched"]["state"], states["watched"]["members"]) == ("Stable", 1)
+        assert "watched" in {row["group"] for row in run("list", "--state", "stable")}
+        assert "watched" not in {row["group"] for row in run("list", "--state", "empty")}
+    finally:
+        consumer.close()
+
+
 def test_a_group_is_deleted(run: Any, broker: RunningBroker, topic: str) -> None:
     read(broker, topic, "doomed", 1).close()
     run("delete", "doomed")
     assert "doomed" not in {row["group"] for row in run("list")}
 
 
-def test_what_cannot_be_done(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_done(
+    broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["groups", "reset", "nobody", "--to", "earliest", "-b", broker.bootstrap]) == 2
     assert "group 'nobody' has no offsets; name topics with -t" in capsys.readouterr().err
     assert main(["groups", "reset", "nobody", "-t", topic, "--to", "soon", "-b", broker.bootstrap]) == 2
     assert "--to 'soon': expected earliest" in capsys.readouterr().err
+    assert main(["groups", "reset", "nobody", "-t", topic, "--to", "@soon", "-b", broker.bootstrap]) == 2
+    assert "time 'soon': expected milliseconds" in capsys.readouterr().err
+    odd = tmp_path / "odd.csv"
+    odd.write_text("orders 0 1\n")
+    assert main(["groups", "reset", "nobody", "--from-file", str(odd), "-b", broker.bootstrap]) == 2
+    assert "line 1: expected topic,partition,offset, found 'orders 0 1'" in capsys.readouterr().err

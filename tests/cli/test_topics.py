@@ -42,6 +42,42 @@ def test_a_topic_from_its_making_to_its_end(run: Any, broker: RunningBroker) -> 
     until(lambda: "cli-topic" not in {row["topic"] for row in run("topics", "list")})
 
 
+def test_patterns_stand_for_the_topics_that_fit(run: Any, broker: RunningBroker) -> None:
+    for name in ("pattern-1", "pattern-2", "other-pattern"):
+        broker.create_topic(name, 1)
+    assert {row["topic"] for row in run("topics", "list", "pattern-*", "other-p?ttern")} == {
+        "pattern-1",
+        "pattern-2",
+        "other-pattern",
+    }
+    assert {row["topic"] for row in run("topics", "describe", "pattern-[1]", "other-pattern")} == {
+        "pattern-1",
+        "other-pattern",
+    }
+    assert main(["topics", "delete", "pattern-*", "nothing-*", "-b", broker.bootstrap]) == 1
+    assert {row["topic"] for row in run("topics", "delete", "pattern-*", "nothing-*", "--if-exists")} == {
+        "pattern-1",
+        "pattern-2",
+    }
+    until(lambda: not {"pattern-1", "pattern-2"} & {row["topic"] for row in run("topics", "list")})
+    assert "other-pattern" in {row["topic"] for row in run("topics", "list")}
+
+
+def test_what_is_there_or_not_can_be_left_alone(run: Any, broker: RunningBroker) -> None:
+    broker.create_topic("there", 2)
+    run("topics", "create", "there", "not-there", "--if-not-exists", "-p", "1")
+    broker.wait_for("not-there", 1)
+    assert {row["topic"]: row["partitions"] for row in run("topics", "list", "*there")} == {"there": 2, "not-there": 1}
+    assert run("topics", "delete", "never-there", "--if-exists") == []
+
+
+def test_partitions_in_trouble_can_be_told_from_the_others(run: Any, broker: RunningBroker) -> None:
+    broker.create_topic("healthy", 1)
+    assert len(run("topics", "describe", "healthy")) == 1
+    for trouble in ("--under-replicated", "--unavailable"):
+        assert run("topics", "describe", "healthy", trouble) == []
+
+
 def test_a_dry_run_makes_nothing(run: Any) -> None:
     run("topics", "create", "dry", "--dry-run")
     assert "dry" not in {row["topic"] for row in run("topics", "list")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.cli import output
@@ -12,37 +12,60 @@ from kafkawire.cli.commands import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from kafkawire.client import TopicPartition
+    from kafkawire.client import GroupDescription, GroupMember
     from kafkawire.client.blocking import Admin
 
 HELP = "list and describe consumer groups with their lag, move their offsets, delete them"
 EXAMPLES = (
     "kafkawire groups list",
     "kafkawire groups describe billing",
-    "kafkawire groups reset billing -t orders --to earliest",
+    "kafkawire groups describe --members",
+    "kafkawire groups reset billing -t orders --to earliest --dry-run",
+    "kafkawire groups reset billing -t orders:0,1 --to @-2h",
+    "kafkawire groups forget billing -t orders",
     "kafkawire groups delete billing",
 )
 _LAG = ("topic", "partition", "committed", "end", "lag", "member", "client", "host")
+_MEMBERS = ("group", "state", "member", "instance", "client", "host", "assignment")
+_STATE = ("group", "state", "type", "protocol", "strategy", "coordinator", "members")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, words, names in (
         ("list", "the groups there are", None),
-        ("describe", "what groups committed, how far behind they are, and who reads what", "+"),
+        ("describe", "what groups committed, how far behind they are, and who reads what", "*"),
         ("reset", "set the offsets of a group that has no members", 1),
+        ("forget", "take back the offsets of a group for topics that it does not read now", 1),
         ("delete", "remove groups that have no members", "+"),
     ):
         verb = verbs.add_parser(name, help=words, description=words)
         if names is not None:
             verb.add_argument("groups", nargs=names, metavar="GROUP")
+        if name == "list":
+            verb.add_argument("--state", dest="states", action="append", default=[], help="only those in a state")
+        elif name == "describe":
+            which = verb.add_mutually_exclusive_group()
+            which.add_argument("--members", action="store_true", help="who is in the group, and reads what")
+            which.add_argument("--state", action="store_true", help="a line for each group: its state, its coordinator")
+        elif name in ("reset", "forget"):
+            verb.add_argument(
+                "-t",
+                "--topic",
+                dest="topics",
+                action="append",
+                required=name == "forget",
+                metavar="TOPIC[:0,1]",
+                help="a topic, or some partitions of it" + (" (all it has offsets of)" if name == "reset" else ""),
+            )
         if name == "reset":
-            verb.add_argument(
-                "-t", dest="topics", action="append", metavar="TOPIC", help="a topic (default: all it has offsets of)"
+            where = verb.add_mutually_exclusive_group(required=True)
+            where.add_argument(
+                "--to",
+                metavar="PLACE",
+                help="earliest, latest, current, an offset, +N, -N, @MS, @2026-01-31T12:00, @-2h",
             )
-            verb.add_argument(
-                "--to", required=True, metavar="PLACE", help="earliest, latest, an offset, +N or -N, or @MS for a time"
-            )
+            where.add_argument("--from-file", type=Path, metavar="FILE", help="lines of topic,partition,offset")
             verb.add_argument("--dry-run", action="store_true", help="only show what would be set")
         output.add_json_option(verb)
         add_client_options(verb)
@@ -53,27 +76,74 @@ def run(args: argparse.Namespace) -> int:
 
     with Admin(client_config(args)) as admin:
         if args.verb == "list":
-            rows = [(each.group_id, each.state, each.type, each.protocol_type) for each in admin.list_groups()]
+            listed = admin.list_groups(states=args.states)
+            rows = [(each.group_id, each.state, each.type, each.protocol_type) for each in listed]
             output.print_rows(("group", "state", "type", "protocol"), rows, as_json=args.json)
         elif args.verb == "describe":
-            described = [row for group in args.groups for row in _describe(admin, group)]
-            output.print_rows(("group", "state", *_LAG), described, as_json=args.json)
+            _print_described(admin, args)
         elif args.verb == "reset":
             _reset(admin, args)
+        elif args.verb == "forget":
+            from kafkawire.cli.offset_goals import find_places
+
+            admin.delete_group_offsets(args.groups[0], find_places(admin, args.topics))
         else:
             admin.delete_groups(args.groups)
     return 0
 
 
-def _describe(admin: Admin, group: str) -> list[tuple[Any, ...]]:
+def _print_described(admin: Admin, args: argparse.Namespace) -> None:
+    names = args.groups or [each.group_id for each in admin.list_groups()]
+    described = admin.describe_groups(names)
+    if args.members:
+        rows = [row for group in described for row in _members(group)]
+        output.print_rows(_MEMBERS, rows, as_json=args.json)
+    elif args.state:
+        rows = [
+            (
+                each.group_id,
+                each.state,
+                each.type,
+                each.protocol_type,
+                each.strategy,
+                each.coordinator,
+                len(each.members),
+            )
+            for each in described
+        ]
+        output.print_rows(_STATE, rows, as_json=args.json)
+    else:
+        rows = [row for group in described for row in _lag(admin, group)]
+        output.print_rows(("group", "state", *_LAG), rows, as_json=args.json)
+
+
+def _members(group: GroupDescription) -> list[tuple[Any, ...]]:
+    return [
+        (
+            *(group.group_id, group.state, each.member_id, each.group_instance_id),
+            *(each.client_id, each.client_host, _assigned(each)),
+        )
+        for each in group.members
+    ]
+
+
+def _assigned(member: GroupMember) -> str:
+    topics: dict[str, list[str]] = {}
+    for place in sorted(member.assignment):
+        topics.setdefault(place.topic, []).append(str(place.partition))
+    return " ".join(f"{topic}:{','.join(numbers)}" for topic, numbers in topics.items())
+
+
+def _lag(admin: Admin, group: GroupDescription) -> list[tuple[Any, ...]]:
     from kafkawire.client import LATEST
 
-    (description,) = admin.describe_groups([group])
-    owners = {place: member for member in description.members for place in member.assignment}
-    committed = admin.list_group_offsets(group)
+    owners = {place: member for member in group.members for place in member.assignment}
+    committed = admin.list_group_offsets(group.group_id)
     existing = {topic.name for topic in admin.describe_topics()}
     places = sorted({place for place in (*committed, *owners) if place.topic in existing})
-    ends = admin.list_offsets(dict.fromkeys(places, LATEST)) if places else {}
+    if not places:
+        return [(group.group_id, group.state, *(None for _ in _LAG))]
+    ends = admin.list_offsets(dict.fromkeys(places, LATEST))
     rows: list[tuple[Any, ...]] = []
     for place in places:
         end, found, owner = ends[place], committed.get(place), owners.get(place)
@@ -81,51 +151,24 @@ def _describe(admin: Admin, group: str) -> list[tuple[Any, ...]]:
         offset = None if found is None else found.offset
         lag = None if offset is None or last is None else max(0, last - offset)
         who = (None, None, None) if owner is None else (owner.member_id, owner.client_id, owner.client_host)
-        rows.append((group, description.state, *place, offset, last, lag, *who))
+        rows.append((group.group_id, group.state, *place, offset, last, lag, *who))
     return rows
 
 
 def _reset(admin: Admin, args: argparse.Namespace) -> None:
-    from kafkawire.client import TopicPartition
+    from kafkawire.cli.offset_goals import find_offsets, find_places, read_offsets
 
     (group,) = args.groups
-    committed = admin.list_group_offsets(group)
-    if args.topics:
-        places = [
-            TopicPartition(topic.name, number)
-            for topic in admin.describe_topics(args.topics)
-            for number in topic.partitions
-        ]
+    before = {place: found.offset for place, found in admin.list_group_offsets(group).items()}
+    places = find_places(admin, args.topics) if args.topics else sorted(before)
+    if args.from_file:
+        after = read_offsets(args.from_file)
+        after = {place: after[place] for place in (places if args.topics else after) if place in after}
     else:
-        places = sorted(committed)
-    if not places:
-        raise UsageError(f"group {group!r} has no offsets; name topics with -t")
-    before = {place: found.offset for place, found in committed.items()}
-    after = _places(admin, places, args.to, before)
+        if not places:
+            raise UsageError(f"group {group!r} has no offsets; name topics with -t")
+        after = find_offsets(admin, places, args.to, before)
     if not args.dry_run:
         admin.alter_group_offsets(group, after)
     rows = [(*place, before.get(place), offset) for place, offset in after.items()]
     output.print_rows(("topic", "partition", "before", "after"), rows, as_json=args.json)
-
-
-def _places(
-    admin: Admin, places: list[TopicPartition], goal: str, before: dict[TopicPartition, int]
-) -> dict[TopicPartition, int]:
-    from kafkawire.client import EARLIEST, LATEST
-
-    first = {place: found.offset if found else 0 for place, found in _at(admin, places, EARLIEST).items()}
-    last = {place: found.offset if found else 0 for place, found in _at(admin, places, LATEST).items()}
-    if goal in ("earliest", "latest"):
-        return first if goal == "earliest" else last
-    if re.fullmatch(r"@\d+", goal):
-        timed = _at(admin, places, int(goal[1:]))
-        return {place: last[place] if found is None else found.offset for place, found in timed.items()}
-    if re.fullmatch(r"[+-]?\d+", goal):
-        by = int(goal)
-        moved = {place: before.get(place, first[place]) + by if goal[0] in "+-" else by for place in places}
-        return {place: min(max(offset, first[place]), last[place]) for place, offset in moved.items()}
-    raise UsageError(f"--to {goal!r}: expected earliest, latest, an offset, +N, -N or @MS")
-
-
-def _at(admin: Admin, places: list[TopicPartition], when: int) -> dict[TopicPartition, Any]:
-    return dict(admin.list_offsets(dict.fromkeys(places, when)))
