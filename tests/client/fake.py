@@ -34,6 +34,7 @@ class FakeBroker:
         }
         self.ranges: dict[str, tuple[int, int]] = {}
         self.topics: dict[str, int] = {}
+        self.without_leader: set[int] = set()
         self.requests: list[tuple[str, int, Message]] = []
         self.clients: set[str | None] = set()
         self.accepted = 0
@@ -74,7 +75,11 @@ class FakeBroker:
         for name, count in self.topics.items():
             partitions = [
                 MetadataResponse.MetadataResponsePartition(
-                    partition_index=index, leader_id=0, leader_epoch=0, replica_nodes=[0], isr_nodes=[0]
+                    partition_index=index,
+                    leader_id=-1 if index in self.without_leader else 0,
+                    leader_epoch=0,
+                    replica_nodes=[0],
+                    isr_nodes=[0],
                 )
                 for index in range(count)
             ]

@@ -18,7 +18,10 @@ from kafkawire.client import (
     RecordMetadata,
     RequestTimeoutError,
     TopicPartition,
+    UnknownPartitionError,
 )
+from kafkawire.messages import ListOffsetsResponse
+from kafkawire.messages.errors import TopicAuthorizationFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,6 +209,42 @@ def test_a_position_that_cannot_be_found_is_given_up_in_time() -> None:
                     await consumer.position(TopicPartition("t", 0))
                 with pytest.raises(RequestTimeoutError, match="t-0: no position found within 3 s"):
                     await consumer.seek_to_end()
+
+    asyncio.run(main())
+
+
+def test_a_partition_without_a_leader_keeps_no_other_waiting() -> None:
+    def offsets(request: Any, version: int) -> ListOffsetsResponse:
+        topics = []
+        for topic in request.topics:
+            entries = [
+                ListOffsetsResponse.ListOffsetsPartitionResponse(
+                    partition_index=each.partition_index, offset=7, error_code=29 if each.partition_index == 2 else 0
+                )
+                for each in topic.partitions
+            ]
+            topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=entries))
+        return ListOffsetsResponse(topics=topics)
+
+    async def main() -> None:
+        async with FakeBroker({"ListOffsets": offsets}) as broker:
+            broker.topics["t"] = 4
+            broker.without_leader = {1}
+            async with Consumer(bootstrap_servers=broker.bootstrap, default_api_timeout_ms=3000) as consumer:
+                consumer.assign([("t", 0), ("t", 1), ("t", 2), ("t", 3), ("missing", 0)])
+                assert await consumer.position(TopicPartition("t", 0)) == 7
+                assert await consumer.position(TopicPartition("t", 3)) == 7
+                with pytest.raises(TopicAuthorizationFailedError, match="t-2"):
+                    await consumer.position(TopicPartition("t", 2))
+                for place in (TopicPartition("t", 1), TopicPartition("missing", 0)):
+                    with pytest.raises(RequestTimeoutError, match=f"{place}: no position found within 3 s"):
+                        await consumer.position(place)
+                broker.without_leader = set()
+                broker.topics["missing"] = 1
+                assert await consumer.position(TopicPartition("t", 1)) == 7
+                assert await consumer.position(TopicPartition("missing", 0)) == 7
+                with pytest.raises(UnknownPartitionError, match="t-9: the topic has 4 partitions"):
+                    await consumer.end_offsets([TopicPartition("t", 9)])
 
     asyncio.run(main())
 

@@ -109,6 +109,28 @@ def test_eager_members_give_everything_up_and_cooperative_ones_only_what_moves(
     assert len(moved) == 2
 
 
+@pytest.mark.parametrize("group", ["seeking", None])
+def test_nothing_comes_before_a_listener_that_takes_its_time_has_sought(
+    broker: RunningBroker, topic: str, group: str | None
+) -> None:
+    broker.fill(topic, 10, partition=0)
+    first = TopicPartition(topic, 0)
+
+    async def main() -> None:
+        async with member(broker, group_id=group) as one:
+
+            class Seeking(RebalanceListener):
+                async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+                    assert await one.position(first) == 0
+                    await asyncio.sleep(0.2)
+                    one.seek(first, 7)
+
+            one.subscribe([topic], listener=Seeking())
+            assert await drain(one, 3) == [7, 8, 9]
+
+    asyncio.run(main())
+
+
 def test_a_new_member_goes_on_where_the_group_committed(broker: RunningBroker, topic: str) -> None:
     broker.fill(topic, 20, partition=0)
 

@@ -23,7 +23,8 @@ from kafkawire.client.described import (
     ResourceType,
 )
 from kafkawire.client.metadata import Node, TopicInfo, TopicPartition
-from kafkawire.client.offsets import OffsetAndTimestamp, by_leader, offsets_request, read_offsets
+from kafkawire.client.offset_lookup import look_up_offsets
+from kafkawire.client.offsets import OffsetAndTimestamp, by_leader
 from kafkawire.client.options import AdminOptions, read_options
 from kafkawire.messages import (
     CreatePartitionsRequest,
@@ -42,7 +43,6 @@ from kafkawire.messages import (
     DescribeLogDirsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
-    ListOffsetsResponse,
     Message,
 )
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
@@ -254,19 +254,7 @@ class Admin(GroupAdmin):
         """Offsets of partitions: at a time in milliseconds, or LATEST, EARLIEST, MAX_TIMESTAMP of `offsets`."""
         places = {TopicPartition(*each): when for each, when in wanted.items()}
         await self._know({each.topic for each in places})
-
-        async def ask() -> dict[TopicPartition, OffsetAndTimestamp | None]:
-            found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
-            for node, part in by_leader(places, self._cluster.metadata).items():
-                if node < 0:
-                    raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
-                request = offsets_request(
-                    part, int(read_committed), self._cluster.metadata, self.options.request_timeout_ms
-                )
-                found |= read_offsets(await self._cluster.request(node, request, ListOffsetsResponse))
-            return found
-
-        return await self._cluster.retry("offsets", ask)
+        return await look_up_offsets(self._cluster, places, int(read_committed))
 
     async def describe_log_dirs(self, nodes: Iterable[int] | None = None) -> list[LogDirEntry]:
         """What lies in the log directories of these brokers, or of all."""

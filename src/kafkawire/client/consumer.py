@@ -20,6 +20,7 @@ from kafkawire.client.committing import OffsetAndMetadata
 from kafkawire.client.errors import ClosedError, RequestTimeoutError, UnknownPartitionError
 from kafkawire.client.fetcher import Fetcher
 from kafkawire.client.metadata import TopicPartition
+from kafkawire.client.offset_lookup import look_up_offsets
 from kafkawire.client.offsets import EARLIEST, LATEST
 from kafkawire.client.options import ConsumerOptions, read_options
 from kafkawire.client.positions import COMMITTED
@@ -218,8 +219,8 @@ class Consumer:
 
     async def position(self, partition: TopicPartition) -> int:
         """The offset of the next record of a partition, looked up if need be."""
-        seconds = self.options.default_api_timeout_ms / 1000
-        deadline = monotonic() + seconds
+        loop, seconds = asyncio.get_running_loop(), self.options.default_api_timeout_ms / 1000
+        deadline = loop.time() + seconds
         if self._state(partition).position is None:
             self._subscription.look_up()
         while True:
@@ -228,7 +229,7 @@ class Consumer:
                 raise state.error
             if state.position is not None:
                 return state.position
-            if not await self._wait(max(0.0, deadline - monotonic())):
+            if not await self._wait(max(0.0, deadline - loop.time())):
                 raise RequestTimeoutError(f"{TopicPartition(*partition)}: no position found within {seconds:g} s")
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -277,7 +278,8 @@ class Consumer:
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record at or after a time in milliseconds, of each partition."""
-        return await self._subscription.offsets_at({TopicPartition(*each): time for each, time in timestamps.items()})
+        wanted = {TopicPartition(*each): time for each, time in timestamps.items()}
+        return await look_up_offsets(self._cluster, wanted, self.options.isolation)
 
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
@@ -363,5 +365,5 @@ class Consumer:
             await self.position(each)
 
     async def _special(self, goal: int, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        found = await self._subscription.offsets_at({TopicPartition(*each): goal for each in partitions})
+        found = await self.offsets_for_times({TopicPartition(*each): goal for each in partitions})
         return {each: 0 if offset is None else offset.offset for each, offset in found.items()}

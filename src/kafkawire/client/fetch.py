@@ -25,7 +25,7 @@ from kafkawire.client.options import ConsumerOptions, read_options
 from kafkawire.client.reading import Reading
 from kafkawire.client.sockets import SocketCluster, SocketConnection
 from kafkawire.messages import ListOffsetsResponse
-from kafkawire.messages.errors import ErrorCode, error_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 from kafkawire.records import CorruptRecordError, batches_to_arrow
 
 if TYPE_CHECKING:
@@ -223,5 +223,7 @@ class BulkReader:
             request = offsets_request(part, isolation, self._cluster.metadata, self.options.request_timeout_ms)
             answer = self._cluster.request(node, request, ListOffsetsResponse)
             for partition, offset in read_offsets(answer).items():
+                if isinstance(offset, KafkaError):
+                    raise offset
                 found[partition.partition] = None if offset is None else offset.offset
         return found

@@ -100,8 +100,10 @@ class Membership:
         await self._leave("the consumer was closed")
 
     def rejoin(self) -> None:
-        """The application wants other topics."""
+        """The application wants other topics; that is also a reason to try again after giving up."""
         self._rejoin.set()
+        if self._task is not None and self._task.done():
+            self.start()
 
     def topics_changed(self) -> None:
         """Metadata is new: join again if topics came, went or grew."""

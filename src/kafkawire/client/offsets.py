@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.metadata import Metadata
     from kafkawire.messages import ListOffsetsResponse
+    from kafkawire.messages.errors import KafkaError
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -62,14 +63,15 @@ def offsets_request(
     )
 
 
-def read_offsets(response: ListOffsetsResponse) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-    """The offsets of an answer; the first error in it is raised."""
-    found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+def read_offsets(response: ListOffsetsResponse) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError | None]:
+    """The offsets of an answer, or the errors."""
+    found: dict[TopicPartition, OffsetAndTimestamp | KafkaError | None] = {}
     for topic in response.topics:
         for each in topic.partitions:
             partition = TopicPartition(topic.name, each.partition_index)
             if each.error_code:
-                raise error_for(each.error_code, str(partition))
+                found[partition] = error_for(each.error_code, str(partition))
+                continue
             offset = each.old_style_offsets[0] if each.old_style_offsets else each.offset
             found[partition] = None if offset < 0 else OffsetAndTimestamp(offset, each.timestamp, each.leader_epoch)
     return found

@@ -8,6 +8,7 @@ Rules:
   too old would look like a log that was cut off (KIP-320).
 - Whatever changes the position (seek, a reset) throws away what was buffered, and a fetch that was on its way is not
   taken: `version` tells.
+- While the listener is told of a new partition it is held: the application gets nothing of it before.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Position:
         "fetch_offset",
         "goal",
         "high_watermark",
+        "is_held",
         "is_paused",
         "last_stable_offset",
         "leader_epoch",
@@ -62,7 +64,7 @@ class Position:
         self.fetch_offset = self.fetch_epoch = -1
         self.chunks: deque[Chunk] = deque()
         self.records: deque[ConsumerRecord] = deque()
-        self.is_paused = False
+        self.is_paused = self.is_held = False
         self.high_watermark = -1
         self.last_stable_offset = -1
         self.leader_epoch = -1
@@ -158,7 +160,7 @@ class Position:
 
     @property
     def has_data(self) -> bool:
-        return not self.is_paused and bool(self.records or self.chunks)
+        return not self.is_paused and not self.is_held and bool(self.records or self.chunks)
 
     def _forget(self) -> None:
         self.chunks.clear()

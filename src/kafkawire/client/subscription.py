@@ -10,22 +10,23 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import re
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kafkawire.client.backoff import wait_before
 from kafkawire.client.cluster import GROUP
 from kafkawire.client.committing import OffsetAndMetadata, commit_offsets, fetch_committed
 from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
 from kafkawire.client.group import Membership, check_group
 from kafkawire.client.metadata import TopicPartition
-from kafkawire.client.offsets import OffsetAndTimestamp, by_leader, offsets_request, read_offsets
+from kafkawire.client.offset_lookup import ask_leaders
 from kafkawire.client.positions import COMMITTED, Assignment
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import ListOffsetsResponse
-from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -95,6 +96,7 @@ class Subscription:
             raise ClientError("expected either topics or a pattern")
         if self.assignment.partitions and not self.is_automatic:
             raise ClientError("partitions are assigned by hand; unsubscribe first")
+        self.error = None
         self.topics = wanted
         self.pattern = re.compile(pattern) if isinstance(pattern, str) else pattern
         self.listener = listener or RebalanceListener()
@@ -139,7 +141,7 @@ class Subscription:
         membership, self.membership = self.membership, None
         if membership is not None:
             await membership.close()
-        self.topics, self.pattern = set(), None
+        self.topics, self.pattern, self.error = set(), None, None
         self._cluster.wants_all = False
         self.assignment.replace((), None)
 
@@ -185,7 +187,7 @@ class Subscription:
     async def receive(self, partitions: list[TopicPartition], added: list[TopicPartition]) -> None:
         """Partitions came."""
         self.assignment.replace(partitions, self._first_goal())
-        await self._tell(self.listener.on_partitions_assigned, added)
+        await self._welcome(added)
         self.look_up()
 
     def fail(self, error: Exception) -> None:
@@ -210,12 +212,6 @@ class Subscription:
 
         return await self._cluster.retry(f"committed offsets of group {group!r}", ask)
 
-    async def offsets_at(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Offsets of times, or of the special values of `offsets`, with retries."""
-        for topic in {each.topic for each in wanted}:
-            await self._cluster.topic(topic)
-        return await self._cluster.retry("offsets", lambda: self._offsets_once(wanted))
-
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Where the application is, for a commit."""
         return {
@@ -238,6 +234,7 @@ class Subscription:
         return COMMITTED if goal is None else goal
 
     async def _look_up(self) -> None:
+        failures = 0
         while True:
             missing = {
                 partition: state
@@ -248,16 +245,34 @@ class Subscription:
                 return
             versions = {partition: state.version for partition, state in missing.items()}
             try:
-                await self._find({partition: state.goal for partition, state in missing.items()}, versions)
+                failed = await self._find({partition: state.goal for partition, state in missing.items()}, versions)
             except Exception as error:
-                if not is_retriable(error):
-                    for state in missing.values():
-                        state.error = error
-                _log.info("looking up positions: %s", error)
-                await asyncio.sleep(self._options.retry_backoff_ms / 1000)
+                failed = dict.fromkeys(missing, error)
+            self._failed(failed, versions)
             self._changed()
+            failures = failures + 1 if failed else 0
+            if failed:
+                await self._rest(failures, failed.values())
 
-    async def _find(self, goals: dict[TopicPartition, Any], versions: dict[TopicPartition, int]) -> None:
+    def _failed(self, failed: Mapping[TopicPartition, Exception], versions: dict[TopicPartition, int]) -> None:
+        for error in {id(each): each for each in failed.values()}.values():
+            _log.warning("looking up positions: %s", error)
+        for partition, error in failed.items():
+            state = self.assignment.partitions.get(partition)
+            if state is not None and state.version == versions[partition] and not is_retriable(error):
+                state.error = error
+
+    async def _rest(self, failures: int, errors: Iterable[Exception]) -> None:
+        options = self._options
+        await asyncio.sleep(wait_before(failures, options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000))
+        if any(not isinstance(error, KafkaError) or error.refresh_metadata for error in errors):
+            with contextlib.suppress(KafkaWireError):
+                await self._cluster.refresh()
+
+    async def _find(
+        self, goals: dict[TopicPartition, Any], versions: dict[TopicPartition, int]
+    ) -> Mapping[TopicPartition, Exception]:
+        """Find what can be found now; what is in the way of the rest."""
         committed: dict[TopicPartition, OffsetAndMetadata] = {}
         by_commit = [partition for partition, goal in goals.items() if goal == COMMITTED]
         if by_commit and self._options.group_id is not None:
@@ -275,9 +290,10 @@ class Subscription:
                 state = self.assignment.partitions.get(partition)
                 if state is not None and state.version == versions[partition]:
                     state.error = NoOffsetError(f"{partition}: nothing is committed, and auto_offset_reset is none")
-        if special:
-            for partition, offset in (await self.offsets_at(special)).items():
-                self._found(partition, 0 if offset is None else offset.offset, versions)
+        found, failed = await ask_leaders(self._cluster, special, self._options.isolation)
+        for partition, offset in found.items():
+            self._found(partition, 0 if offset is None else offset.offset, versions)
+        return failed
 
     def _found(
         self, partition: TopicPartition, offset: int, versions: dict[TopicPartition, int], leader_epoch: int = -1
@@ -285,19 +301,6 @@ class Subscription:
         state = self.assignment.partitions.get(partition)
         if state is not None and state.version == versions[partition]:
             state.move(offset, leader_epoch)
-
-    async def _offsets_once(
-        self, wanted: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
-        for node, part in by_leader(wanted, self._cluster.metadata).items():
-            if node < 0:
-                raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
-            request = offsets_request(
-                part, self._options.isolation, self._cluster.metadata, self._options.request_timeout_ms
-            )
-            found |= read_offsets(await self._cluster.request(node, request, ListOffsetsResponse))
-        return found
 
     async def _commit_once(self, group: str, what: dict[TopicPartition, OffsetAndMetadata]) -> None:
         member = self.membership
@@ -342,6 +345,16 @@ class Subscription:
         except Exception:
             _log.exception("a rebalance listener failed")
 
+    async def _welcome(self, added: list[TopicPartition]) -> None:
+        """Tell the listener of new partitions: where it seeks to is where they begin."""
+        states = [self.assignment.partitions[each] for each in added if each in self.assignment.partitions]
+        for state in states:
+            state.is_held = True
+        await self._tell(self.listener.on_partitions_assigned, added)
+        for state in states:
+            state.is_held = False
+        self._changed()
+
     def _take_everything(self) -> None:
         topics = self._cluster.metadata.topics
         every = [
@@ -353,7 +366,7 @@ class Subscription:
         if set(every) != set(self.assignment.partitions):
             added = [each for each in every if each not in self.assignment.partitions]
             self.assignment.replace(every, self._first_goal())
-            self._do_aside(self._tell(self.listener.on_partitions_assigned, added))
+            self._do_aside(self._welcome(added))
         self.look_up()
 
     def _updated(self) -> None:
