@@ -1,4 +1,7 @@
-"""kill -9 of a writing process at random moments: what it acknowledged is there, and every batch is whole."""
+"""kill -9 of a writing process at random moments: what it acknowledged is there, and every batch is whole.
+
+Writers are forked from a process of its own: it has no threads whose locks they would inherit, and little to copy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ import random
 import select
 import signal
 import struct
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +22,6 @@ from kafkawire.log import DiskFiles, LogConfig, LogDirectory
 from kafkawire.records import BatchBuilder, read_batches
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kafkawire.log import Partition
 
 ROUNDS = 200
@@ -93,13 +97,19 @@ def check(log: Partition) -> int:
 
 @pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.crash.test_log_kill", str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def kill_again_and_again(root: Path) -> None:
     moments = random.Random(20261115)
     acknowledged, grown = -1, 0
     for number in range(ROUNDS):
-        now = killed_writer(tmp_path, moments.random() * LONGEST, writing_first=number % 2 == 0)
+        now = killed_writer(root, moments.random() * LONGEST, writing_first=number % 2 == 0)
         grown += now > acknowledged
         acknowledged = max(acknowledged, now)
-        found, start, remembered = inspect(tmp_path)
+        found, start, remembered = inspect(root)
         assert found >= acknowledged or start > acknowledged
         assert remembered >= acknowledged
         acknowledged = remembered
@@ -114,3 +124,7 @@ def inspect(root: Path) -> tuple[int, int, int]:
         return -1, 0, -1
     producer = log.producers.entries.get(1)
     return check(log), log.log_start_offset, producer.last_sequence if producer else -1
+
+
+if __name__ == "__main__":
+    kill_again_and_again(Path(sys.argv[1]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -10,7 +11,7 @@ from uuid import UUID
 import pytest
 from tests.log.batches import NOW, Clock, batch, keyed, values
 
-from kafkawire.log import DiskFiles, FaultyFiles, LogConfig, LogDirectory
+from kafkawire.log import FaultyFiles, LogConfig, LogDirectory
 from kafkawire.log.faults import Fault
 from kafkawire.log.files import read_file
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
@@ -170,18 +171,21 @@ def test_a_disk_that_fails_while_deleting_keeps_the_partition(
 
 
 def test_a_thousand_partitions_on_two_hundred_and_fifty_six_descriptors(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
+    program = f"""if True:
+        import resource
+        from pathlib import Path
+        from kafkawire.log import DiskFiles, LogDirectory
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
         files = DiskFiles()
-        logs = LogDirectory(tmp_path, files=files)
+        logs = LogDirectory(Path({str(tmp_path)!r}), files=files)
         for number in range(1000):
-            logs.create("t", number).append(batch(b"%d" % number))
+            logs.create("t", number).append({batch(b"x")!r})
         for number in range(1000):
             assert logs.partitions["t", number].read(0, 1000).length > 0
-        assert files.open_count < 256
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        print(files.open_count)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 256
 
 
 def test_one_failing_partition_does_not_keep_others_from_closing(
