@@ -156,15 +156,15 @@ def test_a_callback_may_send_but_not_wait_for_itself(broker: RunningBroker, topi
 
 def test_a_topic_that_does_not_come_keeps_nobody_else_waiting(broker: RunningBroker, topic: str) -> None:
     with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=60_000) as patient:
-        stuck = threading.Thread(target=patient.send, args=("nowhere", b"x"))
+        stuck = threading.Thread(target=patient.send, args=("made-late", b"x"))
         stuck.start()
         assert patient.send_and_wait(topic, b"quick", partition=0).offset == 0
         assert stuck.is_alive()
-        broker.create_topic("nowhere")
+        broker.create_topic("made-late")
         stuck.join(60)
         assert not stuck.is_alive()
     with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=50) as hasty:
-        deliveries = [hasty.send("never", b"x") for _ in range(2)]
+        deliveries = [hasty.send("never-made", b"x") for _ in range(2)]
         assert all(isinstance(each.exception(60), RequestTimeoutError) for each in deliveries)
 
 
@@ -205,7 +205,7 @@ def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: st
             code = 1
             try:
                 with contextlib.suppress(ClosedError):
-                    producer.send(topic, b"never")
+                    producer.send(topic, b"never-made")
                     code = 2
                 producer.close()
                 with Producer(bootstrap_servers=broker.bootstrap) as own:

@@ -277,7 +277,9 @@ def test_what_a_deserializer_refuses_is_told_with_its_place_after_what_comes_bef
         return int(data)
 
     async def work() -> None:
-        async with Consumer(bootstrap_servers=broker.bootstrap, value_deserializer=number) as consumer:
+        async with Consumer(
+            bootstrap_servers=broker.bootstrap, value_deserializer=number, fetch_max_wait_ms=50
+        ) as consumer:
             place = TopicPartition(topic, 0)
             consumer.assign([place])
             await consumer.seek_to_beginning()

@@ -301,10 +301,10 @@ def test_a_listener_may_look_up_seek_pause_and_commit(broker: RunningBroker, top
         async with consumer:
             assert await drain(consumer, 6) == [4, 5, 6, 7, 8, 9]
             assert len(consumer.paused()) == 3
-        async with member(broker, group_id="listening") as other:
+        async with member(broker, group_id="listening-aside") as other:
             assert await other.committed(first) == 9
 
-    consumer = member(broker, group_id="listening", enable_auto_commit=False)
+    consumer = member(broker, group_id="listening-aside", enable_auto_commit=False)
     consumer.subscribe([topic], listener=listener)
     asyncio.run(main())
     assert listener.positions == [0, 0, 0, 0]

@@ -10,7 +10,7 @@ import pytest
 from tests.client.fake import SILENCE
 from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, TOO_LARGE, ProducedLog
 
-from kafkawire.client.errors import RequestTimeoutError
+from kafkawire.client.errors import BufferFullError, RequestTimeoutError
 from kafkawire.client.producer import Producer
 from kafkawire.messages.errors import MessageTooLargeError
 
@@ -265,5 +265,51 @@ def test_epochs_that_are_used_up_make_a_new_producer_id() -> None:
             await producer.send_and_wait("t", b"after")
             assert log.epochs[-1] == (1002, 0)
             await producer.stop()
+
+    asyncio.run(main())
+
+
+def test_a_full_buffer_makes_send_wait_and_then_fail() -> None:
+    async def main() -> None:
+        options = {"buffer_memory": 1000, "max_block_ms": 30, "linger_ms": 10_000}
+        async with (
+            ProducedLog().broker() as fake,
+            Producer({"bootstrap.servers": fake.bootstrap}, **options) as producer,
+        ):
+            fake.delay = 1.0
+            first = await producer.send("t", bytes(2000))
+            with pytest.raises(BufferFullError, match=r"buffer_memory is 1000.* within 30 ms"):
+                await producer.send("t", b"x")
+            await producer.flush()
+            assert first.result().offset == 0
+            assert (await producer.send("t", b"y")) is not None
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        ({"value": "text"}, "value: expected bytes or None, found str; encode it, or set value_serializer"),
+        ({"value": 5}, "value: expected bytes or None, found int"),
+        ({"key": "k"}, "key: expected bytes or None, found str; encode it, or set key_serializer"),
+        ({"headers": {"name": b"value"}}, "headers: expected pairs of str and bytes or None, found 'name'"),
+        ({"headers": [("name", "value")]}, r"found \('name', 'value'\)"),
+        ({"headers": [(b"name", b"value")]}, r"found \(b'name', b'value'\)"),
+    ],
+)
+def test_a_record_that_is_not_bytes_is_refused_and_leaves_nothing(record: dict[str, Any], complaint: str) -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, Producer(bootstrap_servers=fake.bootstrap) as producer:
+            with pytest.raises(TypeError, match=complaint):
+                await producer.send("t", **record)
+            await producer.flush()
+            before = await producer.send("t", b"before")
+            with pytest.raises(TypeError, match=complaint):
+                await producer.send("t", **record)
+            after = await producer.send("t", b"after", headers=((name, b"") for name in "ab"))
+            assert [(await each).offset for each in (before, after)] == [0, 1]
+            assert log.values == [b"before", b"after"]
 
     asyncio.run(main())
