@@ -54,8 +54,10 @@ def test_it_says_where_it_listens_serves_metrics_and_stops_when_told(started: Pr
     assert started.returncode == 0
     lines = [json.loads(line) for line in errors.splitlines()]
     assert lines[0]["message"] == "num.partition is no setting of this broker; did you mean num.partitions?"
-    assert (lines[1]["event"], lines[1]["kind"]) == ("connection closed", "request")
-    assert "HTTP on a Kafka port" in lines[1]["reason"]
+    assert [line["event"] for line in lines[1:]] == ["broker started", "connection closed", "broker stopped"]
+    assert (lines[1]["topics"], lines[1]["clean"]) == (0, False)
+    assert lines[2]["kind"] == "request"
+    assert "HTTP on a Kafka port" in lines[2]["reason"]
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 

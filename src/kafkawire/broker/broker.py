@@ -8,13 +8,13 @@ Rules:
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kafkawire.broker.clock import LoopClock
 from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.dispatch import Dispatcher
+from kafkawire.broker.events import tell
 from kafkawire.broker.listeners import Endpoint, advertised, listening
 from kafkawire.broker.maintenance import Maintenance
 from kafkawire.broker.metrics import Metrics
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kafkawire.broker.clock import Clock
-
-_log = logging.getLogger("kafkawire.broker")
 
 
 class Broker:
@@ -62,6 +60,7 @@ class Broker:
 
     async def start(self) -> None:
         """Open the logs and listen."""
+        began = self.clock.elapsed()
         if self._data_dir is None:
             self.node = Node(self.config, self.clock, root=Path("/memory"), files=MemoryFiles(self.clock.now))
         else:
@@ -81,6 +80,15 @@ class Broker:
         self._maintenance = Maintenance(self.node)
         self._maintenance.start()
         self._started = True
+        tell(
+            "broker started",
+            cluster=self.node.cluster_id,
+            node=self.node.id,
+            topics=len(self.node.topics),
+            partitions=sum(topic.partitions for topic in self.node.topics),
+            clean=self.node.logs.was_clean,
+            ms=self.clock.elapsed() - began,
+        )
 
     async def stop(self) -> None:
         """Close connections and logs; everything acknowledged is on the disk then."""
@@ -90,6 +98,7 @@ class Broker:
             await self.server.close()
             await self.node.flusher.drain()
             self.node.close()
+            tell("broker stopped")
 
     async def __aenter__(self) -> Self:
         await self.start()

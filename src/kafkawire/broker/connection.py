@@ -16,7 +16,9 @@ import logging
 from typing import TYPE_CHECKING, cast
 
 from kafkawire.broker.dispatch import Call, RefusedRequestError
+from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.inbox import Inbox
+from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.outbox import Outbox
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import KafkaStorageError
@@ -51,11 +53,15 @@ class Connection(asyncio.BufferedProtocol):
         self.address = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
         self._outbox = Outbox(self._server.loop, self._transport, self._proceed)
         self.active = self._server.loop.time()
+        if tells_all():
+            tell("connection opened", level=logging.DEBUG, client=self._client, listener=self._listener)
         refusal = self._server.admit(self)
         if refusal:
             self.refuse("limit", refusal)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if tells_all():
+            tell("connection lost", level=logging.DEBUG, client=self._client, reason=str(error or "closed"))
         self._outbox.close()
         if self._task is not None:
             self._task.cancel()
@@ -75,6 +81,10 @@ class Connection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._unsent = False
         self._proceed()
+
+    @property
+    def _client(self) -> str:
+        return str(Endpoint(*self.address))
 
     @property
     def is_busy(self) -> bool:
@@ -99,8 +109,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, kind: str, reason: str) -> None:
         """Close the connection, and say why."""
-        fields = {"event": "connection closed", "client": "{}:{}".format(*self.address), "kind": kind, "reason": reason}
-        _log.warning("connection from %s closed: %s", fields["client"], reason, extra={"fields": fields})
+        tell("connection closed", level=logging.WARNING, client=self._client, kind=kind, reason=reason)
         self._server.metrics.refuse(kind)
         self.abort()
 

@@ -18,6 +18,8 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from kafkawire.broker.events import tell, tells_all
+from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.routes import Route
 from kafkawire.broker.serving import (
     ANONYMOUS,
@@ -83,6 +85,7 @@ class Dispatcher:
         self.node = node
         self.metrics = metrics
         self.interceptor: Interceptor | None = None
+        self._tells_all = tells_all()
         self._apis = served_apis()
         self._routes: dict[tuple[int, ...], Route] = {}
 
@@ -141,7 +144,10 @@ class Dispatcher:
             if contents:
                 following = iter(contents)
                 parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
-        route.metrics.add(call.size, size, perf_counter() - call.started)
+        seconds = perf_counter() - call.started
+        route.metrics.add(call.size, size, seconds)
+        if self._tells_all:
+            _tell(call, size, seconds)
         return parts, size
 
     def _explain(self, call: Call, error: Exception) -> Answer:
@@ -169,3 +175,18 @@ class Dispatcher:
         if key == API_VERSIONS:
             return answer_unsupported(header, served.versions)
         raise RefusedRequestError(f"{served.api.name} version {version}: expected one of {served.versions}")
+
+
+def _tell(call: Call, size: int, seconds: float) -> None:
+    context = call.context
+    tell(
+        "request",
+        level=logging.DEBUG,
+        api=context.api.name,
+        version=context.version,
+        client_id=context.client_id,
+        client=str(Endpoint(*context.address)),
+        bytes_in=call.size,
+        bytes_out=size,
+        ms=round(seconds * 1000, 3),
+    )

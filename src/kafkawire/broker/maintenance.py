@@ -14,6 +14,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.events import tell
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.compaction import compaction, is_due
 from kafkawire.log.retention import removal, retention
@@ -78,6 +79,7 @@ class Maintenance:
                 self._report(f"retention of {topic}-{index}", log, error)
             if log.log_start_offset != before:
                 self._node.watchers.notify(topic, index)
+                tell("records expired", partition=f"{topic}-{index}", start=log.log_start_offset, was=before)
 
     async def remove_files(self) -> None:
         """Remove the files of segments and partitions that were deleted file.delete.delay.ms ago."""
@@ -96,7 +98,9 @@ class Maintenance:
             try:
                 if log.config.compacts and is_due(log):
                     await self._node.flusher.wait(topic, index, log, log.end_offset - 1)
+                    before = log.segments.size
                     await self._run(log, compaction(log))
+                    tell("log compacted", partition=f"{topic}-{index}", bytes=log.segments.size, was=before)
             except KafkaWireError as error:
                 self._report(f"compaction of {topic}-{index}", log, error)
 

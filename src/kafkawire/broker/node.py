@@ -17,6 +17,7 @@ import logging
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from kafkawire.broker.events import tell
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.journal import Journal
@@ -206,6 +207,7 @@ class Node:
             self._drop_logs(topic)
             raise
         self.topics.add(topic)
+        tell("topic created", topic=name, id=uuid_text(topic.id), partitions=partitions, settings=_words(topic.configs))
         return topic
 
     def internal_topic(self, name: str) -> Topic:
@@ -222,6 +224,7 @@ class Node:
         self._drop_logs(topic)
         for service in self.services:
             service.topic_deleted(topic)
+        tell("topic deleted", topic=topic.name, id=uuid_text(topic.id))
 
     def add_partitions(self, topic: Topic, count: int) -> None:
         """Let a topic have that many partitions, more than it has."""
@@ -230,6 +233,7 @@ class Node:
         for index in fresh:
             self.logs.create(topic.name, index, topic_id=topic.id)
         topic.partitions = count
+        tell("partitions added", topic=topic.name, partitions=count)
 
     def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Set settings of a topic, or with None let them go back to the default."""
@@ -239,6 +243,7 @@ class Node:
         topic.configs = configs
         self._apply_settings(topic)
         self.logs.configure(topic.name, config)
+        tell("topic configured", topic=topic.name, settings=_words(changes))
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Set settings of this broker, or with name '' the default of all brokers."""
@@ -246,6 +251,7 @@ class Node:
         self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
         for topic in self.topics:
             self.logs.configure(topic.name, self._apply_settings(topic))
+        tell("broker configured", node=name, settings=_words(changes))
 
     def _report(self, error: KafkaStorageError) -> None:
         """Tell the log of a failing disk, now and then: clients are told each time, and try again."""
@@ -293,6 +299,14 @@ class Node:
 
     def _open_topics(self) -> None:
         for (name, index), log in list(self.logs.partitions.items()):
+            if log.cut_bytes:
+                tell(
+                    "log cut",
+                    level=logging.WARNING,
+                    partition=f"{name}-{index}",
+                    bytes=log.cut_bytes,
+                    end=log.end_offset,
+                )
             if log.topic_id in self._removed:
                 self.logs.delete(name, index)
             elif name not in self.topics and name != CLUSTER_METADATA:
@@ -336,6 +350,10 @@ class Node:
             partition_epoch=0,
             directories=[NO_ID],
         )
+
+
+def _words(settings: Mapping[str, str | None]) -> str:
+    return " ".join(f"{name}={'default' if value is None else value}" for name, value in settings.items())
 
 
 def _config_record(resource: int, owner: str, name: str, value: str | None) -> ConfigRecord:

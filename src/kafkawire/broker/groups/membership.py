@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from kafkawire.broker.events import tell
 from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.members import Member, elect_protocol
 from kafkawire.broker.groups.states import State
@@ -96,6 +97,7 @@ class Membership:
     def session_is_over(self, group: Group, member_id: str, now: int) -> None:
         member = group.members[member_id]
         if not member.is_waiting:
+            tell("member dropped", group=group.group_id, member=member_id, reason="no heartbeat in time")
             self._rebalances.remove(group, member, now)
 
     def _has_room(self, group: Group, member_id: str) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.broker.events import tell
 from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaError
@@ -101,6 +102,7 @@ class Rebalances:
         """Whoever has not asked for its part is out."""
         if group.unsynced:
             for member_id in sorted(group.unsynced):
+                tell("member dropped", group=group.group_id, member=member_id, reason="did not sync in time")
                 self._drop(group, group.members[member_id], ErrorCode.UNKNOWN_MEMBER_ID)
             self.begin(group, now)
 
@@ -181,10 +183,18 @@ class Rebalances:
             result = SyncResult(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
             self._answer_sync(member, result, settled=True)
         group.go(State.STABLE, now)
+        tell(
+            "group stable",
+            group=group.group_id,
+            generation=group.generation,
+            members=len(group.members),
+            protocol=group.protocol_name,
+        )
         return ErrorCode.NONE
 
     def _end(self, group: Group, now: int) -> None:
         for member in [each for each in group.members.values() if each.joining is None and not each.is_static]:
+            tell("member dropped", group=group.group_id, member=member.member_id, reason="did not join in time")
             self._drop(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._deadlines.cancel(Due(group.group_id, Kind.REBALANCE))
         group.initial_delay_left = None
@@ -193,6 +203,7 @@ class Rebalances:
         group.begin_generation(now)
         if group.state is State.EMPTY:
             self._writer.note_empty(group, now)
+            tell("group empty", group=group.group_id, generation=group.generation)
             return
         for member in group.members.values():
             member.is_new = False

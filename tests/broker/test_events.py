@@ -1,0 +1,80 @@
+"""What the log says: a line for people, an object for machines."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from tests.broker.asking import ask, batch
+from tests.broker.peer import Peer
+from tests.broker.test_connection import produce
+
+from kafkawire.broker.events import tell
+from kafkawire.messages import MetadataRequest
+from kafkawire.testing import RunningBroker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from kafkawire.broker.node import Node
+
+
+def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [record.__dict__["fields"] for record in caplog.records if "fields" in record.__dict__]
+
+
+def test_words_with_spaces_are_quoted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    tell("member dropped", group="a b", member="c", reason="")
+    assert caplog.messages == ['member dropped group="a b" member=c reason=""']
+    assert events(caplog) == [{"event": "member dropped", "group": "a b", "member": "c", "reason": ""}]
+
+
+def test_what_becomes_of_topics_is_told(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    topic = node.create_topic("fresh", 2, {"retention.ms": "7"})
+    node.add_partitions(topic, 3)
+    node.configure_topic(topic, {"retention.ms": None})
+    node.delete_topic(topic)
+    told = events(caplog)
+    assert [each["event"] for each in told] == [
+        "topic created",
+        "partitions added",
+        "topic configured",
+        "topic deleted",
+    ]
+    assert {each["topic"] for each in told} == {"fresh"}
+    assert (told[0]["partitions"], told[0]["settings"]) == (2, "retention.ms=7")
+    assert (told[1]["partitions"], told[2]["settings"]) == (3, "retention.ms=default")
+
+
+def test_a_torn_log_is_told_of_at_the_start(
+    node: Node, open_node: Callable[..., Node], caplog: pytest.LogCaptureFixture
+) -> None:
+    node.append("orders", 0, batch(b"a"))
+    active = node.log("orders", 0).segments.active
+    active.file.write(active.size, [b"torn"])
+    open_node()
+    (cut,) = [each for each in events(caplog) if each["event"] == "log cut"]
+    assert (cut["partition"], cut["bytes"], cut["end"]) == ("orders-0", 4, 1)
+
+
+def test_requests_are_told_of_only_when_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for level, expected in ((logging.INFO, False), (logging.DEBUG, True)):
+        caplog.set_level(level)
+        caplog.clear()
+        with RunningBroker(tmp_path) as broker, Peer(broker) as peer:
+            peer.call(MetadataRequest(topics=[]), 5)
+        told = {each["event"]: each for each in events(caplog)}
+        assert {"broker started", "broker stopped"} <= set(told)
+        assert ("request" in told, "connection opened" in told) == (expected, expected)
+    assert (told["request"]["api"], told["request"]["version"], told["request"]["client_id"]) == ("Metadata", 5, "peer")
+
+
+def test_a_refused_record_is_no_event(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    ask(node, produce("nothing", batch(b"a")), 9)
+    assert not caplog.records
