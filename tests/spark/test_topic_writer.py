@@ -114,7 +114,7 @@ def test_a_stream_is_written_from_topic_to_topic(spark: SparkSession, broker: Fi
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(240)
     assert [(row["key"], row["value"]) for row in read(broker, "to")] == [(b"k%d" % n, b"v%d" % n) for n in range(20)]
 
 
@@ -141,7 +141,7 @@ def test_a_stream_may_write_its_whole_result_again_and_again(
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(240)
     assert [row["value"] for row in read(broker, "counts")] == [b"2", b"4"]
 
 

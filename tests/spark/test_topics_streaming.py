@@ -48,7 +48,7 @@ def run(spark: SparkSession, broker: FilledBroker, checkpoint: Path, rows: list[
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(100)
+    assert query.awaitTermination(240)
     return query
 
 
