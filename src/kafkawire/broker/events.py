@@ -21,8 +21,8 @@ def tell(event: str, *, level: int = logging.INFO, **fields: object) -> None:
     >>> tell("topic created", topic="orders", partitions=3)
     """
     if _log.isEnabledFor(level):
-        words = " ".join(f"{name}={_text(value)}" for name, value in fields.items())
-        _log.log(level, "%s %s", event, words, extra={"fields": {"event": event, **fields}})
+        words = (event, *(f"{name}={_text(value)}" for name, value in fields.items()))
+        _log.log(level, "%s", " ".join(words), extra={"fields": {"event": event, **fields}})
 
 
 def tells_all() -> bool:
