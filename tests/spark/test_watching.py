@@ -5,16 +5,20 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafkawire.spark.errors import PipelineError
-from kafkawire.spark.watching import reason_of, run_interruptible, run_watched
+from kafkawire.spark.watching import reason_of, run_aside, run_interruptible, run_watched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from pyspark.sql import SparkSession
 
+ARRIVED = threading.Event()
 TRACE = """\
 An error occurred while calling o42.save.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times
@@ -50,25 +54,61 @@ def test_a_failing_job_is_a_pipeline_error(spark: SparkSession) -> None:
         run_watched(spark, lambda: spark.read.parquet("/nowhere").count(), lambda share: None)
 
 
+@contextmanager
+def interrupted_when(is_time: Callable[[], object]) -> Iterator[None]:
+    """A block whose thread, the main one, is interrupted at some time; it must end by that."""
+
+    def interrupt() -> None:
+        while not is_time():
+            time.sleep(0.05)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def arrive(*_: object) -> None:
+        ARRIVED.set()
+        raise KeyboardInterrupt
+
+    ARRIVED.clear()
+    before = signal.signal(signal.SIGINT, arrive)
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        interrupting.join()
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupt_ends_the_work_and_its_jobs(spark: SparkSession) -> None:
     tracker = spark.sparkContext.statusTracker()
 
     def work() -> int:
         return spark.sparkContext.parallelize(range(2), 2).map(lambda _: time.sleep(600)).count()
 
-    def interrupt() -> None:
-        while not tracker.getActiveJobsIds():
-            time.sleep(0.05)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    interrupting = threading.Thread(target=interrupt)
-    interrupting.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run_interruptible(spark, work)
-    finally:
-        interrupting.join()
-        signal.signal(signal.SIGINT, before)
+    with interrupted_when(tracker.getActiveJobsIds):
+        run_interruptible(spark, work)
     while tracker.getActiveJobsIds():
         time.sleep(0.05)
+
+
+def test_an_interrupt_does_not_reach_work_that_is_done_aside() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        assert ARRIVED.wait(60)
+        ended.set()
+
+    with interrupted_when(begun.is_set):
+        run_aside(work)
+    assert ended.wait(60)
+
+
+def test_work_done_aside_gives_its_result_or_its_failure() -> None:
+    assert run_aside(lambda: 7) == 7
+    with pytest.raises(PipelineError, match="no room"):
+        run_aside(lambda: fail("no room"))
+
+
+def fail(text: str) -> None:
+    raise PipelineError(text)

@@ -120,8 +120,16 @@ def running_session(
     require_spark()
     from pyspark import SparkContext
 
+    from kafkawire.spark.watching import run_aside
+
     was_running = SparkContext._active_spark_context is not None
-    spark = build_session(master, settings=settings, log_file=log_file)
+
+    def build() -> SparkSession:
+        return build_session(master, settings=settings, log_file=log_file)
+
+    # An interrupt that reaches PySpark while it starts the virtual machine leaves that behind for good. One that does
+    # not reach it ends this process, and the virtual machine sees that.
+    spark = build() if was_running else run_aside(build)
     try:
         yield spark
     finally:

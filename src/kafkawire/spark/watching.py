@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _INTERVAL: Final = 0.2
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 2.0
 _OURS: Final = re.compile(
     r"^\s*(?:kafkawire\.[\w.]+|[\w.]*PySpark\w*(?:Error|Exception)): (?P<reason>.+)$", re.MULTILINE
 )
@@ -40,18 +41,18 @@ class _Work(Generic[T]):
         self._function = function
         self._result: list[T] = []
         self._failure: BaseException | None = None
-        self._thread = InheritableThread(target=self._run, daemon=True)
-        self._thread.start()
+        self._is_over = threading.Event()  # a thread whose join was interrupted counts as ended, whether it has or not
+        InheritableThread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
         try:
             self._result.append(self._function())
         except BaseException as failure:
             self._failure = failure
+        self._is_over.set()
 
     def is_done(self, wait: float) -> bool:
-        self._thread.join(wait)
-        return not self._thread.is_alive()
+        return self._is_over.wait(wait)
 
     def result(self) -> T:
         if self._failure is not None:
@@ -85,12 +86,21 @@ def run_interruptible(spark: SparkSession, work: Callable[[], T]) -> T:
     """Do work that an interrupt of the main thread ends, with the Spark jobs it runs."""
     running = _Work(work)
     try:
-        while not running.is_done(_INTERVAL):
-            pass
+        return _waited_for(running)
     except KeyboardInterrupt:
         spark.sparkContext.cancelAllJobs()
         running.is_done(_PATIENCE)
         raise
+
+
+def run_aside(work: Callable[[], T]) -> T:
+    """Do work that an interrupt of the main thread does not reach: it is left to itself then."""
+    return _waited_for(_Work(work))
+
+
+def _waited_for(running: _Work[T]) -> T:
+    while not running.is_done(_INTERVAL):
+        pass
     return running.result()
 
 
