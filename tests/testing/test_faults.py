@@ -8,7 +8,7 @@ from tests.broker.asking import batch, values
 from tests.broker.peer import Peer
 from tests.broker.test_connection import fetch, produce
 
-from kafkawire.messages import FetchRequest, ListOffsetsRequest, ProduceRequest
+from kafkawire.messages import FetchRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.testing.faults import Faults
 
@@ -54,6 +54,26 @@ def test_a_fetch_fails_in_its_partitions_and_only_a_refused_session_as_a_whole(
     assert (first.error_code, first.responses[0].partitions[0].error_code) == (0, ErrorCode.OFFSET_OUT_OF_RANGE)
     assert (second.error_code, second.responses) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, [])
     assert values(third.responses[0].partitions[0].records) == [b"a"]
+
+
+def test_metadata_fails_in_its_topics_so_that_clients_still_learn_of_the_broker(kafka_broker: RunningBroker) -> None:
+    kafka_broker.create_topic("orders")
+    kafka_broker.create_topic("others")
+    kafka_broker.fail_next("Metadata", "LEADER_NOT_AVAILABLE")
+    kafka_broker.fail_next("Metadata", "TOPIC_AUTHORIZATION_FAILED", topic="others")
+    names = [MetadataRequest.MetadataRequestTopic(name=name) for name in ("orders", "others")]
+
+    def told(topics: list[MetadataRequest.MetadataRequestTopic]) -> list[int]:
+        answer = peer.call(MetadataRequest(topics=topics))
+        assert len(answer.brokers) == 1
+        assert answer.error_code == ErrorCode.NONE
+        return [topic.error_code for topic in answer.topics]
+
+    with Peer(kafka_broker) as peer:
+        assert told([]) == []
+        assert told(names) == [ErrorCode.LEADER_NOT_AVAILABLE] * 2
+        assert told(names[:1]) == [ErrorCode.NONE]
+        assert told(names) == [ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
 
 
 def test_a_partition_of_a_fetch_session_can_fail(kafka_broker: RunningBroker) -> None:

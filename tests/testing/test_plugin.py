@@ -82,9 +82,9 @@ def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
         kafka_broker.fail_next("Produce", "NOT_COORDINATR")
     with pytest.raises(ImpossibleOrderError, match="AddPartitionsToTxn is not served"):
         kafka_broker.fail_next("AddPartitionsToTxn", "INVALID_TXN_STATE")
-    with pytest.raises(ImpossibleOrderError, match="Metadata cannot fail for one topic, only"):
-        kafka_broker.fail_next("Metadata", "LEADER_NOT_AVAILABLE", topic="orders")
-    with pytest.raises(ImpossibleOrderError, match="partition 1 of which topic"):
+    with pytest.raises(ImpossibleOrderError, match="Heartbeat cannot fail for one topic, only"):
+        kafka_broker.fail_next("Heartbeat", "REBALANCE_IN_PROGRESS", topic="orders")
+    with pytest.raises(ImpossibleOrderError, match="Produce for partition 1: expected a topic"):
         kafka_broker.fail_next("Produce", "MESSAGE_TOO_LARGE", partition=1)
     with pytest.raises(NotRunningError):
         RunningBroker().create_topic("orders")

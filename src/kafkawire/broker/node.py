@@ -94,7 +94,8 @@ class Node:
         self.groups = Groups(self)
         self.services: list[Service] = [self.groups]
         self.guard: Callable[[str, int], None] | None = None
-        """Asked before a partition is given out to be read or written; what it raises is the answer for it."""
+        """Asked before a partition is given out to be read or written, or a topic (partition -1) to be described; what
+        it raises is the answer for it."""
         self._removed: set[UUID] = set()
         self._holding: set[Partition] = set()
         self._quiet_until = 0
@@ -116,12 +117,16 @@ class Node:
 
     def log(self, topic: str, index: int) -> Partition:
         """The log of a partition; UNKNOWN_TOPIC_OR_PARTITION if there is none."""
-        if self.guard is not None:
-            self.guard(topic, index)
+        self.check(topic, index)
         log = self.logs.partitions.get((topic, index))
         if log is None or topic not in self.topics:
             raise UnknownTopicOrPartitionError(f"no partition {topic}-{index}")
         return log
+
+    def check(self, topic: str, index: int = -1) -> None:
+        """Ask the guard, where there is one."""
+        if self.guard is not None:
+            self.guard(topic, index)
 
     def check_leader_epoch(self, epoch: int) -> None:
         """Refuse an epoch that is not the one in charge; -1 is no check."""

@@ -5,7 +5,8 @@ Rules:
   and so many bytes of them.
 - Orders are kept per API and used up one request at a time, oldest first. One for a topic waits for the next request
   that asks for it, and leaves the other topics of that request alone.
-- An error is answered where Kafka puts it: of a Fetch in its partitions, unless the session is refused.
+- An error is answered where Kafka puts it: of a Fetch in its partitions, unless the session is refused; of a Metadata
+  request in its topics, so it waits for one that names some.
 - Tests give orders from their own thread; requests come on the broker's. A lock is between them.
 """
 
@@ -34,6 +35,7 @@ REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 PARTITIONED: Final = frozenset(
     {"DeleteRecords", "DescribeProducers", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Produce"}
 )
+METADATA: Final = "Metadata"
 _OF_SESSIONS: Final = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -68,6 +70,8 @@ class Order:
     closes: bool = False
     topic: str | None = None
     partition: int | None = None
+    waits: bool = False
+    """Whether it is for the next request that asks for the topic, or for any, whichever comes before."""
 
     def concerns(self, topic: str, partition: int) -> bool:
         return self.topic in (None, topic) and self.partition in (None, partition)
@@ -94,11 +98,13 @@ class Faults:
     def fail(self, which: str, wanted: int | str, times: int, topic: str | None, partition: int | None) -> None:
         """Let the next requests of an API fail with an error."""
         name, code = api(which).name, int(error(wanted))
-        if topic is None and partition is not None:
-            raise ImpossibleOrderError(f"partition {partition} of which topic?")
-        if topic is not None and name not in PARTITIONED:
-            raise ImpossibleOrderError(f"{name} cannot fail for one topic, only {', '.join(sorted(PARTITIONED))} can")
-        self._order(name, Order(error=code, topic=topic, partition=partition), times)
+        if partition is not None and (topic is None or name == METADATA):
+            raise ImpossibleOrderError(f"{name} for partition {partition}: expected a topic, and an API of partitions")
+        able = PARTITIONED | {METADATA}
+        if topic is not None and name not in able:
+            raise ImpossibleOrderError(f"{name} cannot fail for one topic, only {', '.join(sorted(able))} can")
+        waits = topic is not None or name == METADATA
+        self._order(name, Order(error=code, topic=topic, partition=partition, waits=waits), times)
 
     def delay(self, which: str, seconds: float, times: int) -> None:
         """Let the next requests of an API wait before they are served."""
@@ -113,7 +119,7 @@ class Faults:
         name = context.api.name
         with self._lock:
             self._remember(RecordedRequest(name, context.version, context.client_id, request, context.size))
-            order = self._take(name, lambda each: each.topic is None)
+            order = self._take(name, lambda each: not each.waits)
         if order is None:
             return self._serve(name, serve)
         if order.closes:
@@ -125,15 +131,13 @@ class Faults:
         return self._serve_later(context, serve, order.seconds)
 
     def guard(self, topic: str, partition: int) -> None:
-        """Called by the broker with every partition that is read or written."""
+        """Called by the broker with every partition that is read or written, and every topic that is described."""
         if not self._serving:
             return
         order = next((each for each in self._carried_out if each.concerns(topic, partition)), None)
         if order is None:
             with self._lock:
-                order = self._take(
-                    self._serving, lambda each: each.topic is not None and each.concerns(topic, partition)
-                )
+                order = self._take(self._serving, lambda each: each.waits and each.concerns(topic, partition))
             if order is None:
                 return
             self._carried_out.append(order)

@@ -56,6 +56,7 @@ def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Met
     for each in wanted:
         try:
             topic = _find(node, each, version, may_create=may_create)
+            node.check(topic.name)
             response.topics.append(describe(node, topic, allowed))
         except KafkaError as error:
             response.topics.append(
