@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,16 @@ def test_settings_can_change(open_logs: Callable[..., LogDirectory]) -> None:
     for number in range(6):
         log.append(batch(b"%d" % number))
     assert len(log.segments) > 1
+
+
+@pytest.mark.parametrize("kind", ["create", "write", "sync"])
+def test_a_disk_that_fails_while_a_partition_is_made_says_which(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], kind: str
+) -> None:
+    logs = open_logs()
+    disk.arm(Fault(kind, error=errno.ENOSPC))
+    with pytest.raises(KafkaStorageError, match="/data/t-0.*injected"):
+        logs.create("t", 0, topic_id=UUID(int=7)).append(batch(b"a"))
 
 
 def test_a_disk_that_fails_while_deleting_keeps_the_partition(

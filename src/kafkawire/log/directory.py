@@ -92,7 +92,7 @@ class LogDirectory:
             directory = self.root / f"{topic}-{number}"
             with storage_errors(directory, "making the partition"):
                 self._files.make_directory(directory)
-            existing = self._open(key, directory, clean=False)
+                existing = self._open(key, directory, clean=False)
         if topic_id is not None and existing.topic_id != topic_id:
             if existing.topic_id is not None:
                 raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
