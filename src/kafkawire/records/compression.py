@@ -25,7 +25,6 @@ import zlib
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.records import framing
@@ -98,19 +97,16 @@ def _steps(limit: int, packed: int, step: Callable[[int], tuple[bytes, bool]]) -
 
 
 @cache
-def _has_isal() -> bool:
-    return find_spec("isal") is not None  # a failed import is not remembered, and costs as much as a small batch
-
-
-def _gzip_module() -> Any:
+def gzip_library() -> Any:
+    """The fastest module there is for gzip."""
     try:
-        return import_module("isal.isal_zlib") if _has_isal() else zlib
+        return import_module("isal.isal_zlib")
     except ImportError:
         return zlib
 
 
 def _unpack_gzip(data: Buffer, limit: int, magic: int) -> bytes:
-    module = _gzip_module()
+    module = gzip_library()
     member = module.decompressobj(31)
     source = memoryview(data)
     given = piece = len(source)
@@ -139,7 +135,7 @@ def _unpack_gzip(data: Buffer, limit: int, magic: int) -> bytes:
 def _pack_gzip(data: Buffer, level: int | None, magic: int) -> bytes:
     if level is not None:
         return zlib.compress(data, level, 31)
-    module = _gzip_module()
+    module = gzip_library()
     packed: bytes = module.compress(data, 6 if module is zlib else 1, 31)
     return packed
 
