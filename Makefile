@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 BUILT  := $(VENV)/.built
-NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.pxi' -o -name '_*.h')
+NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help

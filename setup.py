@@ -13,6 +13,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 SOURCE = Path("src")
+HEADERS = "src/kafkawire/records"  # the log's twin reads records as that layer does
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-strict-aliasing", "-Wno-unused-function"]
 
 
@@ -30,7 +31,12 @@ def extensions() -> list[Extension]:
         print("kafkawire: Cython is absent, installing the Python form only", file=sys.stderr)
         return []
     modules = [
-        Extension(".".join(path.relative_to(SOURCE).with_suffix("").parts), [path.as_posix()], extra_compile_args=FLAGS)
+        Extension(
+            ".".join(path.relative_to(SOURCE).with_suffix("").parts),
+            [path.as_posix()],
+            include_dirs=[HEADERS],
+            extra_compile_args=FLAGS,
+        )
         for path in sorted(SOURCE.glob("**/_*.pyx"))
     ]
     built: list[Extension] = cythonize(modules, language_level=3)  # type: ignore[no-untyped-call]  # Cython is untyped

@@ -3,44 +3,16 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
+
+from kafkawire.records._record cimport (
+    KW_SMALLEST_RECORD, kw_add64, kw_crc32c, kw_crc_init, kw_cursor, kw_fault, kw_load16, kw_load32, kw_load64,
+    kw_loadu32, kw_put_varint, kw_read_record, kw_record, kw_varint32, kw_varint64, kw_varint_size, kw_whole_batch,
+)
 
 from kafkawire.log.errors import incomplete
 from kafkawire.records.errors import Fault, corrupt
-
-
-cdef extern from "../records/_record.h" nogil:
-    int KW_SMALLEST_RECORD
-
-    ctypedef struct kw_fault:
-        int64_t position, where, found, expected
-        int code
-
-    ctypedef struct kw_record:
-        int64_t offset, timestamp
-        const uint8_t *key
-
-    ctypedef struct kw_cursor:
-        const uint8_t *start
-        const uint8_t *at
-        const uint8_t *end
-        int64_t base_timestamp
-        kw_fault fault
-
-    void kw_crc_init()
-    uint32_t kw_crc32c(uint32_t crc, const uint8_t *p, size_t n)
-    int16_t kw_load16(const uint8_t *p)
-    int32_t kw_load32(const uint8_t *p)
-    uint32_t kw_loadu32(const uint8_t *p)
-    int64_t kw_load64(const uint8_t *p)
-    int64_t kw_whole_batch(const uint8_t *data, int64_t position, int64_t total, kw_fault *fault)
-    int kw_read_record(kw_cursor *c, kw_record *r)
-    int kw_varint32(const uint8_t **p, const uint8_t *end, int32_t *out)
-    int kw_varint64(const uint8_t **p, const uint8_t *end, int64_t *out)
-    int kw_varint_size(int64_t v)
-    uint8_t *kw_put_varint(uint8_t *p, int64_t v)
-    int64_t kw_add64(int64_t a, int64_t b)
 
 
 kw_crc_init()
