@@ -144,7 +144,8 @@ def test_captures_give_tables_findings_and_a_report(tmp_path: Path, capsys: Capt
     printed = capsys.readouterr().out
     assert "error    duplicates: orders-3: the same batch of 2 records was stored at offsets 5 and 7" in printed
     assert str(out / "report.html") in printed
-    assert (out / "report.html").read_text().count("<article") == 1
+    page = (out / "report.html").read_text()
+    assert (page.count("<article"), page.count("run again with --values")) == (1, 2)
     manifest = read_manifest(out)
     assert (manifest["state"], manifest["source"]["kind"], manifest["summary"]["findings"]["error"]) == (
         "complete",

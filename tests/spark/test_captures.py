@@ -18,8 +18,9 @@ from tests.inspect.traffic import cluster_traffic, impaired
 from kafkawire.inspect.capture import read_captures
 from kafkawire.inspect.parts import stream_part
 from kafkawire.inspect.plan import plan_captures
+from kafkawire.inspect.sources.index import CaptureError
 from kafkawire.spark import listing
-from kafkawire.spark.capture_files import hole_of, list_captures, open_ranges, open_whole
+from kafkawire.spark.capture_files import CaptureOpener, hole_of, list_captures, open_ranges, open_whole
 from kafkawire.spark.capture_pieces import CapturePieces
 from kafkawire.spark.captures import Options
 from kafkawire.spark.errors import SourceOptionError
@@ -53,6 +54,17 @@ def load(spark: SparkSession, path: Path | str, schema: str | None = None, **opt
 
 def rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
+
+
+def test_captures_that_cannot_be_read_are_told_unless_all_are(captures: Path, tmp_path: Path) -> None:
+    opened = CaptureOpener(3)
+    unreadable = opened(str(captures / "notes.txt"))
+    assert (len(unreadable.packets), unreadable.flows) == (0, [])
+    assert unreadable.faults == ["not a capture: it starts with 6e6f2063, expected pcap or pcapng"]
+    assert opened(str(captures / "storm.pcap")).faults == []
+    assert opened(str(tmp_path / "gone.pcap")).faults[0].startswith("[Errno 2] No such file")
+    with pytest.raises(CaptureError, match=r"notes\.txt: not a capture"):
+        CaptureOpener(1)(str(captures / "notes.txt"))
 
 
 @pytest.mark.parametrize("table", ["connections", "gaps", "exchanges", "exchange_partitions", "batches", "records"])

@@ -67,7 +67,8 @@ def captures(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
     (root / "cluster.pcap").write_bytes(write_pcap(impaired(cluster_traffic(9, 20, payload=3000), lost=2).packets))
     for name in SHOWN:
         (root / f"{name}.pcap").write_bytes(write_pcap(merge(INCIDENTS[name].shows()), nanoseconds=True))
-    source = CapturesInput([str(root)])
+    (root / "just begun.cap").touch()
+    source = CapturesInput([str(root)], values=True)
     job = Job(spark, source, OutputDirectory.claim(root / "out"), source.default)
     job.run()
     return Run(root / "out", job, sorted(root.glob("*.pcap")))
@@ -168,7 +169,27 @@ def test_what_was_not_decoded_is_told_with_its_reason(captures: Run) -> None:
     [tls] = [row for row in captures.table("connections") if row["kind"] == "tls"]
     encrypted = "encrypted: decrypt it elsewhere, or record with kafkawire proxy"
     assert told["connections", encrypted] == (1, tls["bytes_c"] + tls["bytes_s"])
-    assert len(captures.rows("capture_files")) == len(captures.files)
+    of_files = captures.rows("capture_files")
+    assert len(of_files) == len(captures.files) + 1
+    assert [row[1:] for row in of_files if row[4]] == [(0, 0, 0, "the file is empty")]
+    examples = json.loads((captures.out / "manifest.json").read_text())["summary"]["fault_examples"]
+    assert [row["fault"] for row in examples] == ["the file is empty"]
+
+
+def test_compression_is_tried_on_what_was_produced_where_it_was(captures: Run) -> None:
+    records = captures.table("records")
+    found: defaultdict[str, defaultdict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for row in records:
+        found[row["topic"]][row["source"]].append((row["key"], row["value"]))
+    expected = {
+        topic: (tried := ways["request"] or ways["response"], packed_sizes(tried)) for topic, ways in found.items()
+    }
+    told = captures.rows("what_if")
+    assert {row[0] for row in told} == expected.keys()
+    for topic, count, plain, *shares in told:
+        tried, sizes = expected[topic]
+        assert (count, plain) == (min(len(tried), SAMPLE), sizes["none"])
+        assert shares == [size / plain for codec, size in sizes.items() if codec != "none" and size is not None]
 
 
 def test_the_manifest_counts_the_rows_of_every_table(captures: Run) -> None:

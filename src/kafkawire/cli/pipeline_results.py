@@ -48,7 +48,7 @@ def print_summary(summary: Summary) -> None:
     ):
         if rows:
             print()
-            print_columns(columns, rows)
+            print_columns([name for name in columns if name in rows[0]], rows)
 
 
 def _missing(told: Mapping[str, int]) -> str | None:

@@ -13,13 +13,16 @@ Rules:
 from __future__ import annotations
 
 import re
+import struct
 from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, cast
 
+import numpy as np
 from pyarrow import fs
 
 from kafkawire.inspect.sources.captures import open_capture
 from kafkawire.inspect.sources.files import is_packed, map_file, map_stream
+from kafkawire.inspect.sources.index import CaptureError
 from kafkawire.spark.listing import OpenFile, matches
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r".+\.(?:pcap|pcapng|cap)(?:\d+)?(?:\.gz|\.zst)?", re.IGNORECASE)
 _NEAR: Final = 16 << 10
 _FAR: Final = 1 << 20
+_EMPTY: Final = np.frombuffer(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1), np.uint8)
 
 
 class CaptureFile(NamedTuple):
@@ -49,6 +53,27 @@ def list_captures(paths: Iterable[str]) -> list[CaptureFile]:
 def open_whole(name: str) -> Capture:
     """A capture, to be planned."""
     return open_capture(name, mapped=_map)
+
+
+class CaptureOpener:
+    """Opens captures of which some may be unreadable: such a one has no packets, and a fault that says why.
+
+    Where none can be read, that is an error.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+
+    def __call__(self, name: str) -> Capture:
+        try:
+            return open_whole(name)
+        except (CaptureError, OSError) as error:
+            self._left -= 1
+            if not self._left:
+                raise
+            empty = open_capture(name, mapped=lambda _: _EMPTY)
+            empty.faults.append(str(error).removeprefix(f"{name}: "))
+            return empty
 
 
 def open_ranges(name: str) -> Ranges:

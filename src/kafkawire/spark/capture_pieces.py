@@ -4,6 +4,7 @@ Rules:
 - A task decodes its part once and gives pieces: some rows of a table, as an Arrow stream. Spark keeps the pieces on the
   disks of its executors; a table is what the pieces of its name hold.
 - What bodies tell of connections comes from all parts that have some of their exchanges, and is added up by Spark.
+- A file that cannot be read is told in `capture_files`, and the others are read; without that table it is an error.
 - Pieces are of some MiB, so that neither side holds much of them at a time. They are unpacked by a function over Arrow
   columns, which does not need pandas.
 """
@@ -25,7 +26,7 @@ from pyspark.sql.types import ArrayType
 from kafkawire.inspect.capture import SUMMARIES
 from kafkawire.inspect.parts import stream_part
 from kafkawire.inspect.plan import plan_captures
-from kafkawire.spark.capture_files import hole_of, list_captures, open_ranges, open_whole
+from kafkawire.spark.capture_files import CaptureOpener, hole_of, list_captures, open_ranges, open_whole
 from kafkawire.spark.capture_tables import cut_table, files_table, table_schema
 from kafkawire.spark.captures import Options, part_bytes
 from kafkawire.spark.workers import settle_once
@@ -107,7 +108,7 @@ class _PiecesReader(DataSourceReader):
             [file.name for file in files],
             part_bytes(files, self._options.max_partition_bytes, self._options.min_partitions),
             topics=not self._tables.isdisjoint(BY_TOPIC),
-            opened=open_whole,
+            opened=CaptureOpener(len(files)) if "capture_files" in self._tables else open_whole,
         )
         facts = _PiecesPartition(None, files_table(files, plan.files))
         return [facts, *(_PiecesPartition(part) for part in plan.parts)]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafkawire.spark.chapters import Chapter
     from kafkawire.spark.written import WrittenTables
 
+_FAULTS_SHOWN: Final = 20
 _ALL: Final = ("capture_files", "connections", "gaps", "exchanges", *BY_TOPIC)
 
 
@@ -48,6 +49,7 @@ class CapturesSummary(Summary):
     batches: int | None = None
     records: int | None = None
     faults: int | None = None
+    fault_examples: list[dict[str, str]] = field(default_factory=list)
 
     def take(self, table: str, measured: dict[str, Any]) -> None:
         super().take(table, measured)
@@ -122,9 +124,14 @@ class CapturesInput:
         return ("topic",) if table in BY_TOPIC else ()
 
     def more(self, tables: WrittenTables, summary: Summary) -> Mapping[str, DataFrame]:
+        assert isinstance(summary, CapturesSummary)
         if self._pieces is not None:
             self._pieces.forget()
             self._pieces = None
+        if summary.faults:
+            wrong = tables.frame("capture_files").select("file", F.explode("faults").alias("fault"))
+            shown = wrong.orderBy("file").limit(_FAULTS_SHOWN).collect()
+            summary.fault_examples = [row.asDict() for row in shown]
         return {}
 
     def judge(self, table: str, tables: WrittenTables, limits: Thresholds) -> DataFrame | None:
