@@ -30,7 +30,7 @@ def test_every_public_name_is_there(name: str) -> None:
 
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Broker'"):
-        _ = kafkawire.client.Broker
+        getattr(kafkawire.client, "Broker")  # noqa: B009 - a checker knows that it is not there
 
 
 @pytest.mark.parametrize(

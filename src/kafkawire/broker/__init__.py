@@ -11,18 +11,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kafkawire.loading import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.broker.broker import Broker
 
 __all__ = ["Broker"]
 
-
-def __getattr__(name: str) -> Any:
-    # The pure parts are used without the server; it is imported when it is asked for.
-    if name == "Broker":
-        from kafkawire.broker.broker import Broker
-
-        return Broker
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The pure parts are used without the server; it is imported when it is asked for.
+if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
+    __getattr__ = load_when_asked(__name__, {"Broker": "broker"})

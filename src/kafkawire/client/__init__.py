@@ -7,8 +7,9 @@ they are first asked for, so that each of them loads only what it needs.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kafkawire.loading import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.client.admin import Admin
@@ -135,13 +136,8 @@ _HOMES = {
     "UnknownPartitionError": "errors",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
+if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
+    __getattr__ = load_when_asked(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

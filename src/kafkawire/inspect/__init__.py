@@ -18,8 +18,9 @@ Names are loaded when they are first used: who explains a frame does not wait fo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.loading import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.inspect.capture import Reading, read_captures
@@ -57,33 +58,26 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "SCHEMAS": ("tables", "SCHEMAS"),
-    "Explanation": ("explain", "Explanation"),
-    "Finding": ("diagnose", "Finding"),
-    "Reading": ("capture", "Reading"),
-    "Thresholds": ("diagnose", "Thresholds"),
-    "TopicNames": ("topics", "TopicNames"),
-    "explain_anything": ("guess", "explain_anything"),
-    "explain_message": ("explain", "explain_message"),
-    "explain_records": ("explain", "explain_records"),
-    "explain_request": ("explain", "explain_request"),
-    "explain_response": ("explain", "explain_response"),
+    "SCHEMAS": "tables",
+    "Explanation": "explain",
+    "Finding": "diagnose",
+    "Reading": "capture",
+    "Thresholds": "diagnose",
+    "TopicNames": "topics",
+    "explain_anything": "guess",
+    "explain_message": "explain",
+    "explain_records": "explain",
+    "explain_request": "explain",
+    "explain_response": "explain",
     # The function is `diagnose` in its own package, which has the name here.
-    "find_incidents": ("diagnose", "diagnose"),
-    "parse_hex": ("sources.hex", "parse_hex"),
-    "read_captures": ("capture", "read_captures"),
-    "read_directories": ("directories", "read_directories"),
+    "find_incidents": "diagnose:diagnose",
+    "parse_hex": "sources.hex",
+    "read_captures": "capture",
+    "read_directories": "directories",
 }
 
-
 if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{home[0]}"), home[1])
-        return value
+    __getattr__ = load_when_asked(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -25,9 +25,9 @@ Besides: `crc32c(data, value=0)`, `add_sequence(sequence, count)`, `compress(cod
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from kafkawire.loading import load_when_asked
 from kafkawire.records.batch import HEADER_SIZE, BatchHeader, add_sequence, crc32c, parse_header
 from kafkawire.records.build import BatchBuilder, record_size
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec, compress
@@ -54,19 +54,13 @@ Record = kernel.Record
 decompress = unpacking.decompress
 
 _LAZY: Final = {
-    **dict.fromkeys(("BATCH_SCHEMA", "RECORD_SCHEMA", "batches_to_arrow", "to_arrow"), "kafkawire.records.columns"),
-    "from_arrow": "kafkawire.records.rows",
+    **dict.fromkeys(("BATCH_SCHEMA", "RECORD_SCHEMA", "batches_to_arrow", "to_arrow"), "columns"),
+    "from_arrow": "rows",
 }
 """What needs pyarrow, which costs a process 50 MB and 0.2 s: imported when first asked for."""
 
-
 if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        if name not in _LAZY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_LAZY[name]), name)
-        return found
+    __getattr__ = load_when_asked(__name__, _LAZY)
 
 
 __all__ = [

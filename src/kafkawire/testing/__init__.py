@@ -11,19 +11,16 @@ True
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kafkawire.loading import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.testing.faults import RecordedRequest
     from kafkawire.testing.running import RunningBroker
 
 __all__ = ["RecordedRequest", "RunningBroker"]
-_PLACES = {"RecordedRequest": "kafkawire.testing.faults", "RunningBroker": "kafkawire.testing.running"}
 
-
-def __getattr__(name: str) -> Any:
-    # pytest imports the plugin in every run; only tests that want a broker pay for one.
-    if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# pytest imports the plugin in every run; only tests that want a broker pay for one.
+if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
+    __getattr__ = load_when_asked(__name__, {"RecordedRequest": "faults", "RunningBroker": "running"})
