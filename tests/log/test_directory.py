@@ -166,7 +166,7 @@ def test_a_disk_that_fails_while_a_partition_is_made_says_which(
 ) -> None:
     logs = open_logs()
     disk.arm(Fault(kind, error=errno.ENOSPC))
-    with pytest.raises(KafkaStorageError, match="/data/t-0.*injected"):
+    with pytest.raises(KafkaStorageError, match=r"/data/t-0.*injected"):
         logs.create("t", 0, topic_id=UUID(int=7)).append(batch(b"a"))
 
 

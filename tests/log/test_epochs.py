@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.log.batches import batch
+from tests.log.conftest import DIRECTORY
 
-from kafkawire.log import MemoryFiles
+from kafkawire.log import FaultyFiles, MemoryFiles
 from kafkawire.log.epochs import LeaderEpochs
+from kafkawire.log.faults import Fault
 from kafkawire.log.files import read_file
+from kafkawire.messages.errors import KafkaStorageError
+
+if TYPE_CHECKING:
+    from tests.log.conftest import OpenOn
 
 ROOT = Path("/logs")
 
@@ -67,3 +75,26 @@ def test_truncation_at_the_end_and_at_the_start(epochs: LeaderEpochs) -> None:
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 0), (9, 0), (10, 2), (100, 5)])
 def test_which_epoch_wrote_an_offset(epochs: LeaderEpochs, offset: int, epoch: int) -> None:
     assert epochs.epoch_at(offset) == epoch
+
+
+def test_a_new_epoch_is_durable_with_its_records_and_costs_no_sync_before(disk: FaultyFiles, open_on: OpenOn) -> None:
+    log = open_on(disk)
+    disk.counts.clear()
+    log.append(batch(b"a"), leader_epoch=3)
+    assert not {"sync", "sync_directory"} & set(disk.counts)
+    log.flush()
+    again = open_on(disk.unplugged())
+    assert (again.end_offset, again.epochs.entries) == (1, [(3, 0)])
+
+
+@pytest.mark.parametrize("kind", ["create", "write", "rename"])
+def test_an_epoch_that_the_disk_refused_is_written_with_the_next_flush(
+    disk: FaultyFiles, open_on: OpenOn, kind: str
+) -> None:
+    log = open_on(disk)
+    disk.arm(Fault(kind))
+    with pytest.raises(KafkaStorageError):
+        log.append(batch(b"a"), leader_epoch=3)
+    log.append(batch(b"b"), leader_epoch=3)
+    log.flush()
+    assert LeaderEpochs(disk.unplugged(), DIRECTORY).entries == [(3, 0)]

@@ -33,10 +33,11 @@ LOCK = ".lock"
 TopicPartition = tuple[str, int]
 
 
-def write_lines(files: FileSystem, path: Path, lines: Iterable[str]) -> None:
+def write_lines(files: FileSystem, path: Path, lines: Iterable[str], *, durable: bool = True) -> None:
     """Replace a checkpoint file by these entries."""
     entries = list(lines)
-    replace_file(files, path, "".join(f"{line}\n" for line in ["0", str(len(entries)), *entries]).encode())
+    content = "".join(f"{line}\n" for line in ["0", str(len(entries)), *entries]).encode()
+    replace_file(files, path, content, durable=durable)
 
 
 def read_lines(files: FileSystem, path: Path) -> list[list[str]] | None:

@@ -3,7 +3,8 @@
 Rules:
 - `Flush.run` touches only files it already holds, so it may run in any thread while appends go on; all else belongs to
   the partition's own thread.
-- Contents first, then the names of new files, that of the partition among them; only then has the recovery point moved.
+- Contents first, of new leader epochs too, then the names of new files, that of the partition among them; only then has
+  the recovery point moved.
 - A restart may skip a segment only if its indexes are durable too, the list of aborted transactions above all.
 - A failed sync means that the system may have dropped the bytes and forgotten that it did. So the next flush writes
   the same bytes again, from what can still be read and checks, before it syncs.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kafkawire.log.chain import Chain
+    from kafkawire.log.epochs import LeaderEpochs
     from kafkawire.log.files import File, FileSystem
     from kafkawire.log.segment import Segment
 
@@ -37,6 +39,7 @@ class Flush:
     held: list[File]
     files: FileSystem
     names_until: int | None
+    epoch: int
     done: bool = False
 
     def run(self) -> None:
@@ -78,7 +81,7 @@ class Durability:
                 return min(self.recovery_point, segment.base_offset)
         return self.recovery_point
 
-    def begin(self, segments: Chain, end: int) -> Flush:
+    def begin(self, segments: Chain, epochs: LeaderEpochs, end: int) -> Flush:
         """What it takes to make everything before the end durable."""
         unflushed = segments.starting_at(self.checkpoint_offset(segments))
         sealed = unflushed[:-1]
@@ -91,18 +94,23 @@ class Durability:
             for segment in sealed:
                 segment.spill()
                 held += segment.index_files()
+            if not epochs.is_durable:
+                held.append(epochs.write_again())
+                self.names_are_durable = False
         except OSError as error:
             raise storage_error(self._directory, "flush", error) from error
         names_until = None if self.names_are_durable else segments.active.base_offset
-        return Flush(end, self._directory, sealed, held, self._files, names_until)
+        return Flush(end, self._directory, sealed, held, self._files, names_until, epochs.latest)
 
-    def finish(self, flush: Flush, segments: Chain, end: int) -> None:
+    def finish(self, flush: Flush, segments: Chain, epochs: LeaderEpochs, end: int) -> None:
         """Take note of how a flush ended; a log that was cut meanwhile ends before it."""
         if not flush.done:
             self._sync_failed = True
             return
         for segment in flush.sealed:
             segment.is_durable = True
+        if flush.epoch == epochs.latest:
+            epochs.is_durable = True
         if flush.names_until == segments.active.base_offset:
             self.names_are_durable = True
         self.recovery_point = max(self.recovery_point, min(flush.up_to, end))

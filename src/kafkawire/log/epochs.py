@@ -3,7 +3,8 @@
 Rules:
 - Epochs and their start offsets both rise; an entry that a new one contradicts is dropped.
 - The end of an epoch is the start of the next one, or the log's end.
-- The file is written when an entry is added or dropped, never per append.
+- The file is written when an entry is added or dropped, never per append. What was dropped is durable at once; what was
+  added becomes so with the records of its epoch, from which it could be told again (`durability`, `recovery`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kafkawire.log.checkpoints import EPOCHS, read_lines, write_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kafkawire.log.files import FileSystem
+    from kafkawire.log.files import File, FileSystem
 
 UNKNOWN = -1
 
@@ -27,6 +28,7 @@ class LeaderEpochs:
     def __init__(self, files: FileSystem, directory: Path) -> None:
         self._files = files
         self._path = directory / EPOCHS
+        self.is_durable = True
         self._starts: dict[int, int] = {}
         self.latest = UNKNOWN
         """The epoch in charge, or -1."""
@@ -42,7 +44,13 @@ class LeaderEpochs:
     def assign(self, epoch: int, offset: int) -> None:
         """An epoch writes from this offset on."""
         if epoch != self.latest and epoch >= 0 and self._add(epoch, offset):
-            self.save()
+            self.is_durable = False
+            self._save(durable=False)
+
+    def write_again(self) -> File:
+        """The file, written anew: an entry may have been added while the disk refused it."""
+        self._save(durable=False)
+        return self._files.open(self._path)
 
     def end_offset(self, epoch: int, log_end: int) -> tuple[int, int]:
         """The largest known epoch not above the one asked for, and where it ended; (-1, -1) if unknown.
@@ -74,8 +82,9 @@ class LeaderEpochs:
         kept = {epoch: start for epoch, start in self._starts.items() if start > offset}
         self._keep({past[-1]: offset, **kept} if past else kept)
 
-    def save(self) -> None:
-        write_lines(self._files, self._path, (f"{epoch} {start}" for epoch, start in self._starts.items()))
+    def _save(self, *, durable: bool) -> None:
+        lines = (f"{epoch} {start}" for epoch, start in self._starts.items())
+        write_lines(self._files, self._path, lines, durable=durable)
 
     def _add(self, epoch: int, offset: int) -> bool:
         if self._starts.get(epoch) is not None and self._starts[epoch] <= offset:
@@ -89,4 +98,4 @@ class LeaderEpochs:
         if starts != self._starts:
             self._starts = starts
             self.latest = next(reversed(starts), UNKNOWN)
-            self.save()
+            self._save(durable=True)

@@ -270,11 +270,11 @@ class Partition:
     def begin_flush(self) -> Flush:
         """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
         self._write_held()
-        return self.durability.begin(self.segments, self.end_offset)
+        return self.durability.begin(self.segments, self.epochs, self.end_offset)
 
     def finish_flush(self, flush: Flush) -> None:
         """Take note of how a flush ended."""
-        self.durability.finish(flush, self.segments, self.end_offset)
+        self.durability.finish(flush, self.segments, self.epochs, self.end_offset)
 
     def flush(self) -> None:
         """Make everything appended so far durable."""
