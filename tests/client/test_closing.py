@@ -249,6 +249,20 @@ def test_a_partition_without_a_leader_keeps_no_other_waiting() -> None:
     asyncio.run(main())
 
 
+def test_what_is_not_known_yet_is_asked_for_before_anything_fails(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with FakeBroker({"ListOffsets": lambda request, version: SILENCE}) as broker:
+            broker.topics["t"] = 1
+            async with Consumer(bootstrap_servers=broker.bootstrap) as consumer:
+                consumer.assign([("t", 0)])
+                await settled()
+                while "ListOffsets" not in broker.names():
+                    await asyncio.sleep(0)
+        assert caplog.records == []
+
+    asyncio.run(main())
+
+
 def test_a_client_that_is_forgotten_is_warned_of() -> None:
     async def main() -> None:
         async with FakeBroker() as broker:

@@ -122,21 +122,20 @@ class Position:
             self.records.clear()
         else:
             taken = [self.records.popleft() for _ in range(most)]
-        if taken:
-            self._passed(taken[-1])
+        if taken and self.records:
+            self.position, self.leader_epoch = taken[-1].offset + 1, taken[-1].leader_epoch
+        elif taken:
+            self.position, self.leader_epoch = self._end, self._end_epoch
         return taken
 
     def pop(self) -> ConsumerRecord:
         """The next of the records that are decoded."""
         record = self.records.popleft()
-        self._passed(record)
-        return record
-
-    def _passed(self, record: ConsumerRecord) -> None:
         if self.records:
             self.position, self.leader_epoch = record.offset + 1, record.leader_epoch
         else:
             self.position, self.leader_epoch = self._end, self._end_epoch
+        return record
 
     def take_columns(self, decoder: ArrowDecoder) -> pa.RecordBatch | None:
         """The next rows, perhaps none of a fetch that holds no records to see; None while nothing is buffered."""

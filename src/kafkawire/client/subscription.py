@@ -290,6 +290,8 @@ class Subscription:
                 state = self.assignment.partitions.get(partition)
                 if state is not None and state.version == versions[partition]:
                     state.error = NoOffsetError(f"{partition}: nothing is committed, and auto_offset_reset is none")
+        if not {each.topic for each in special} <= self._cluster.metadata.topics.keys():
+            await self._cluster.refresh()
         found, failed = await ask_leaders(self._cluster, special, self._options.isolation)
         for partition, offset in found.items():
             self._found(partition, 0 if offset is None else offset.offset, versions)
