@@ -58,7 +58,8 @@ def rows(table: pa.Table) -> list[str]:
 
 def test_captures_that_cannot_be_read_are_told_unless_all_are(captures: Path, tmp_path: Path) -> None:
     opened = CaptureOpener(3)
-    unreadable = opened(str(captures / "notes.txt"))
+    for _ in range(4):  # as often as a plan needs it
+        unreadable = opened(str(captures / "notes.txt"))
     assert (len(unreadable.packets), unreadable.flows) == (0, [])
     assert unreadable.faults == ["not a capture: it starts with 6e6f2063, expected pcap or pcapng"]
     assert opened(str(captures / "storm.pcap")).faults == []

@@ -62,14 +62,15 @@ class CaptureOpener:
     """
 
     def __init__(self, count: int) -> None:
-        self._left = count
+        self._count = count
+        self._unreadable: set[str] = set()
 
     def __call__(self, name: str) -> Capture:
         try:
             return open_whole(name)
         except (CaptureError, OSError) as error:
-            self._left -= 1
-            if not self._left:
+            self._unreadable.add(name)
+            if len(self._unreadable) == self._count:
                 raise
             empty = open_capture(name, mapped=lambda _: _EMPTY)
             empty.faults.append(str(error).removeprefix(f"{name}: "))
