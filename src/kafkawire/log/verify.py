@@ -13,13 +13,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafkawire.log import checkpoints
 from kafkawire.log.aborted import decode_aborted
 from kafkawire.log.files import DiskFiles, map_file
 from kafkawire.log.form import payload as payloads
-from kafkawire.log.index import OffsetIndex, TimeIndex
+from kafkawire.log.index import IndexFile, OffsetIndex, TimeIndex
 from kafkawire.log.lookup import INDEX, TIME_INDEX
 from kafkawire.log.rewrite import APPEND_TIME, CODEC, CONTROL
 from kafkawire.log.segment import ABORTED, LOG
@@ -27,12 +27,13 @@ from kafkawire.log.snapshots import SNAPSHOT, SnapshotError, decode_snapshot
 from kafkawire.records import HEADER_SIZE, CorruptRecordError, decompress, read_batches, scan_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from kafkawire.records import BatchScan
 
 DEFAULT_INTERVAL = 4096
+AnIndex = TypeVar("AnIndex", bound=IndexFile)
 
 
 class Finding(NamedTuple):
@@ -126,16 +127,23 @@ def _problem_in_records(log: CheckedLog, number: int) -> str | None:
     return None
 
 
-def verify_offset_index(log: CheckedLog, interval: int = DEFAULT_INTERVAL) -> Iterator[Finding]:
-    """Every entry against the batch it names, and every batch that should have one."""
-    path = log.path.with_suffix(INDEX)
+def _opened(kind: type[AnIndex], log: CheckedLog, suffix: str) -> Generator[Finding, None, AnIndex | None]:
+    path = log.path.with_suffix(suffix)
     if not path.exists():
         yield Finding(path, -1, "missing")
-        return
+        return None
     size = path.stat().st_size
-    if size % OffsetIndex.layout.size:
-        yield Finding(path, size, f"{size} bytes, expected a multiple of {OffsetIndex.layout.size}")
-    index = OffsetIndex(DiskFiles(), path, log.base_offset, size, size)
+    if size % kind.layout.size:
+        yield Finding(path, size, f"{size} bytes, expected a multiple of {kind.layout.size}")
+    return kind(DiskFiles(), path, log.base_offset, size, size)
+
+
+def verify_offset_index(log: CheckedLog, interval: int = DEFAULT_INTERVAL) -> Iterator[Finding]:
+    """Every entry against the batch it names, and every batch that should have one."""
+    index = yield from _opened(OffsetIndex, log, INDEX)
+    if index is None:
+        return
+    path = index.path
     starts = log.scan.position.tolist()
     indexed = [0]
     for number in range(len(index)):
@@ -167,14 +175,10 @@ def _missing_entries(path: Path, starts: list[int], indexed: list[int], interval
 
 def verify_time_index(log: CheckedLog) -> Iterator[Finding]:
     """Every entry against the batch it names, and the order of all."""
-    path = log.path.with_suffix(TIME_INDEX)
-    if not path.exists():
-        yield Finding(path, -1, "missing")
+    index = yield from _opened(TimeIndex, log, TIME_INDEX)
+    if index is None:
         return
-    size = path.stat().st_size
-    if size % TimeIndex.layout.size:
-        yield Finding(path, size, f"{size} bytes, expected a multiple of {TimeIndex.layout.size}")
-    index = TimeIndex(DiskFiles(), path, log.base_offset, size, size)
+    path = index.path
     lasts = log.scan.last_offset.tolist()
     newest = -1
     for number in range(len(index)):
