@@ -130,10 +130,6 @@ class Fetching:
         self._may_create = may_create
         self._uses_ids = uses_ids
 
-    @property
-    def is_incremental(self) -> bool:
-        return self._session is not None
-
     def finish(self, answers: list[tuple[Wanted, Told]]) -> tuple[int, list[bool]]:
         """The session id to answer with, and which of the answers to send."""
         if self._session is not None:

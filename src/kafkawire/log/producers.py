@@ -100,11 +100,6 @@ class Producers:
     def entries(self) -> Mapping[int, Producer]:
         return self._entries
 
-    @property
-    def open_transactions(self) -> Mapping[int, int]:
-        """First offset of every open transaction by producer, earliest first."""
-        return self._open
-
     def find_duplicate(self, batch: ProducerBatch) -> CachedBatch | None:
         """The cached batch that this one repeats."""
         entry = self._entries.get(batch.producer_id)
