@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from tests.inspect.bodies import batch, described, fetch, fetched, produce, produced
+from tests.inspect.bodies import batch, commit, committed, described, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, Packet, merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 from tests.inspect.scenes import BEAT, given, talk
@@ -241,6 +241,13 @@ def test_every_rule_has_an_incident_and_what_nearly_is_one() -> None:
     assert len(rules) > 25
     # The pairs of wrong indexes are directories: test_companions.py.
     assert rules - {"wrong-index"} == {incident.rule for incident in INCIDENTS.values()}
+
+
+def test_answers_about_what_nobody_asked_for_are_no_commits(tmp_path: Path) -> None:
+    one = talk()
+    for offset in (5, 6):
+        one.exchange(commit(offset), committed("payments"), 8)
+    assert findings(tmp_path, merge([one])) == []
 
 
 def test_the_page_names_every_rule_and_every_threshold() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)
-_LIST_OFFSETS, _OFFSET_COMMIT, _END_TXN = 2, 8, 26
+_LIST_OFFSETS, _END_TXN = 2, 26
 _OUT_OF_RANGE: Final = 1
 _WHY: Final = {
     _OUT_OF_RANGE: "The offset is outside the log, by expiry or truncation: set auto.offset.reset, or seek.",
@@ -116,12 +116,10 @@ def _commits_move(evidence: Evidence, same: list[Row]) -> bool:
     first, last = same[0]["exchange"], same[-1]["exchange"]
     offsets = {
         row["committed_offset"]
-        for row in evidence.partitions
-        if row["api_key"] == _OFFSET_COMMIT
-        and row["error_code"] == 0
-        and partition_name(row) == partition_name(same[0])
-        and client_of(row["exchange"]) == client_of(first)
-        and when(first) <= when(row["exchange"]) <= when(last)
+        for (_, *place), rows in evidence.commits.items()
+        if place == [topic_of(same[0]), same[0]["partition"]]
+        for row in rows
+        if client_of(row["exchange"]) == client_of(first) and when(first) <= when(row["exchange"]) <= when(last)
     }
     return len(offsets) > 1
 
@@ -158,10 +156,7 @@ def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         for before, after in pairwise(known):
             if after["fetch_offset"] < before["fetch_offset"]:
                 yield _reset(before, after, asked.get((topic, partition), []), "fetch_offset", "fetching")
-    commits = [row for row in evidence.partitions if row["api_key"] == _OFFSET_COMMIT and row["error_code"] == 0]
-    for (_, topic, partition), rows in grouped(
-        commits, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"])
-    ).items():
+    for (_, topic, partition), rows in evidence.commits.items():
         for before, after in pairwise(rows):
             if after["committed_offset"] < before["committed_offset"]:
                 yield _reset(before, after, asked.get((topic, partition), []), "committed_offset", "committing")

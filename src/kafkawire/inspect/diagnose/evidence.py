@@ -54,6 +54,16 @@ class Evidence:
         return grouped(rows, lambda row: (row["conn_id"], topic_of(row), row["partition"]))
 
     @cached_property
+    def commits(self) -> dict[tuple[str | None, str, int], list[Row]]:
+        """Offsets that groups committed, by group, topic and partition."""
+        rows = (
+            row
+            for row in self.partitions
+            if row["api_key"] == 8 and row["error_code"] == 0 and row["committed_offset"] is not None
+        )
+        return grouped(rows, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"]))
+
+    @cached_property
     def produced(self) -> list[tuple[Row, Row | None]]:
         """Batches that producers sent, each with the row of its partition in the same exchange."""
         verdicts = {

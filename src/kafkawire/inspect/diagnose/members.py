@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect.diagnose.evidence import Evidence, Row
     from kafkawire.inspect.diagnose.thresholds import Thresholds
 
-_FETCH, _OFFSET_COMMIT, _HEARTBEAT, _LEAVE_GROUP, _SYNC_GROUP, _GROUP_HEARTBEAT = 1, 8, 12, 13, 14, 68
+_FETCH, _HEARTBEAT, _LEAVE_GROUP, _SYNC_GROUP, _GROUP_HEARTBEAT = 1, 12, 13, 14, 68
 _NAMED: Final = 5
 _ADVICE: Final = "The consumer is paused or blocked in processing; compare with max.poll.interval.ms."
 
@@ -135,14 +135,11 @@ def _departure(rows: list[Row], since: Row) -> tuple[list[Row], str]:
 
 
 def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    commits = [row for row in evidence.partitions if row["api_key"] == _OFFSET_COMMIT and row["error_code"] == 0]
     marks = grouped(
         (row for row in evidence.partitions if row["api_key"] == _FETCH and row["high_watermark"] is not None),
         lambda row: (topic_of(row), row["partition"]),
     )
-    for (group, topic, partition), rows in grouped(
-        commits, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"])
-    ).items():
+    for (group, topic, partition), rows in evidence.commits.items():
         offsets = {row["committed_offset"] for row in rows}
         if len(rows) < limits.repeats or len(offsets) > 1:
             continue
