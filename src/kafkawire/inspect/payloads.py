@@ -17,17 +17,9 @@ from kafkawire.inspect.embedded import open_framed, open_prefixed, walk_into
 from kafkawire.inspect.tree import Node
 from kafkawire.inspect.walker import Opening
 from kafkawire.messages import message_class
+from kafkawire.records.control import CONTROL_BODIES, ControlType
 
-_CONTROL_TYPES: Final = (
-    *("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS"),
-)
-_CONTROL_MESSAGES: Final = {
-    2: "LeaderChangeMessage",
-    3: "SnapshotHeaderRecord",
-    4: "SnapshotFooterRecord",
-    5: "KRaftVersionRecord",
-    6: "VotersRecord",
-}
+_CONTROL_TYPES: Final = {kind.value: kind.name for kind in ControlType}
 _GROUP_RECORDS: Final = (
     *("OffsetCommit", "OffsetCommit", "GroupMetadata"),
     *("ConsumerGroupMetadata", "ConsumerGroupPartitionMetadata", "ConsumerGroupMemberMetadata"),
@@ -109,7 +101,7 @@ def _control_key(view: memoryview, start: int, end: int) -> Opening | None:
     cursor = Cursor(view, start, end)
     cursor.leaf(root, "version", "int16", cursor.fixed(INT16))
     kind = cursor.fixed(INT16)
-    name = _CONTROL_TYPES[kind] if 0 <= kind < len(_CONTROL_TYPES) else ""
+    name = _CONTROL_TYPES.get(kind, "")
     cursor.leaf(root, "type", "int16", kind, name)
     if cursor.position < end:
         cursor.leaf(root, "unread", "bytes", cursor.take(end - cursor.position))
@@ -121,13 +113,13 @@ def _control_value(view: memoryview, start: int, end: int, key: memoryview | Non
         return None
     kind = INT16.unpack_from(key, 2)[0]
     root = Node("", start, end - start, "control value")
-    if kind in _CONTROL_MESSAGES:
-        name = _CONTROL_MESSAGES[kind]
+    if kind in CONTROL_BODIES:
+        name = CONTROL_BODIES[kind]
         versions = message_class(name).__schema__.versions
         version = max(versions.first, min(INT16.unpack_from(view, start)[0], versions.last))
         behind = walk_into(root, view, start, end, name, version)
         return Opening(lambda: list(root.children()), f"{name} v{version}") if behind == end else None
-    if kind not in (0, 1) or end - start != 6:
+    if kind not in (ControlType.ABORT, ControlType.COMMIT) or end - start != 6:
         return None
     cursor = Cursor(view, start, end)
     cursor.leaf(root, "version", "int16", cursor.fixed(INT16))

@@ -58,13 +58,14 @@ class Marker:
         return ControlType(self.type).name.lower() if self.type in set(ControlType) else f"unknown {self.type}"
 
 
-_BODIES = {
+CONTROL_BODIES: dict[int, str] = {
     ControlType.LEADER_CHANGE: "LeaderChangeMessage",
     ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
     ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
     ControlType.KRAFT_VERSION: "KRaftVersionRecord",
     ControlType.KRAFT_VOTERS: "VotersRecord",
 }
+"""The message that a KRaft control record holds, by its type."""
 
 
 def transaction_marker(kind: ControlType, coordinator_epoch: int) -> tuple[bytes, bytes]:
@@ -91,9 +92,9 @@ def read_marker(record: Record, position: int = 0) -> Marker:
         if version < 0:
             raise CorruptRecordError(f"marker version {version}, expected 0 or more", position=position)
         return Marker(record.offset, kind, coordinator_epoch=epoch)
-    if kind not in _BODIES:
+    if kind not in CONTROL_BODIES:
         return Marker(record.offset, kind)
-    return Marker(record.offset, kind, body=_read_body(_BODIES[ControlType(kind)], value, position))
+    return Marker(record.offset, kind, body=_read_body(CONTROL_BODIES[kind], value, position))
 
 
 def _read_body(name: str, value: bytes, position: int) -> Any:
