@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING
 from kafkawire.records.compression import Codec
 from kafkawire.records.errors import CorruptRecordError, InvalidRecordError, corrupt
 from kafkawire.records.form import kernel
-from kafkawire.records.kernel import FaultError, stated_size
+from kafkawire.records.kernel import BATCH, MESSAGE, FaultError, stated_size
 
 if TYPE_CHECKING:
     from kafkawire.records.kernel import Buffer
 
 MAX_SEQUENCE = 2**31 - 1
-HEADER_SIZE = 61
+HEADER_SIZE = BATCH.size
 """The size of a magic 2 batch header, and of a batch without records."""
 
-_BATCH = struct.Struct(">qiibIhiqqqhii")
-_LEGACY = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
 
 
@@ -137,13 +135,13 @@ def header_fields(data: memoryview, position: int, size: int) -> HeaderFields:
     try:
         if data[position + 16] == 2:
             base, _, epoch, magic, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count = (
-                _BATCH.unpack_from(data, position)
+                BATCH.unpack_from(data, position)
             )
             return (
                 *(position, size, magic, crc, attributes, base, delta, first, last),
                 *(epoch, producer, producer_epoch, sequence, count),
             )
-        base, _, crc, magic, attributes = _LEGACY.unpack_from(data, position)
+        base, _, crc, magic, attributes = MESSAGE.unpack_from(data, position)
         stamp = _INT64.unpack_from(data, position + 18)[0] if magic == 1 else -1
     except struct.error:
         raise CorruptRecordError(

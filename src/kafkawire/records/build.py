@@ -20,6 +20,7 @@ from kafkawire.implementation import load
 from kafkawire.records.compression import Codec, compress
 from kafkawire.records.encode import seal
 from kafkawire.records.errors import InvalidRecordError
+from kafkawire.records.kernel import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 else:
     form = load("kafkawire.records._encode", "kafkawire.records.encode")
 
-_TEMPLATE = struct.Struct(">qiibIhiqqqhii")
 NO_LIMIT = 2**31 - 1
 
 
@@ -75,7 +75,7 @@ def header_template(
     attributes = codec | is_transactional << 4 | is_control << 5
     attributes |= (append_timestamp is not None) << 3 | (delete_horizon is not None) << 6
     try:
-        return _TEMPLATE.pack(
+        return BATCH.pack(
             *(0, 0, leader_epoch, 2, 0, attributes, 0, -1, -1, producer_id, producer_epoch, base_sequence, 0)
         )
     except struct.error as error:

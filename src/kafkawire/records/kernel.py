@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 Buffer = bytes | bytearray | memoryview
 
+BATCH = struct.Struct(">qiibIhiqqqhii")
+"""The header of a magic 2 batch."""
+MESSAGE = struct.Struct(">qiIbb")
+"""What messages of magic 0 and 1 begin with."""
+
 _SIZE = struct.Struct(">i")
-_BATCH = struct.Struct(">qiibIhiqqqhii")
 _LEGACY = struct.Struct(">qiIbbq")
-_MESSAGE = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
 _SMALLEST = (14, 22, 49)
 SMALLEST_RECORD = 7
@@ -94,7 +97,7 @@ def scan(
         magic = data[position + 16]
         if magic == 2:
             base, _, epoch, _, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count = (
-                _BATCH.unpack_from(data, position)
+                BATCH.unpack_from(data, position)
             )
             end_offset = (base + delta + 2**63) % 2**64 - 2**63
             computed = crc32c(data[position + 21 : position + size]) if verify else crc
@@ -313,7 +316,7 @@ def _message_at(
     size = _message_size(data, at)
     if data[at + 16] == 2:
         raise FaultError(Fault.MAGIC, 0, 2, 1)
-    offset, _, crc, magic, attributes = _MESSAGE.unpack_from(data, at)
+    offset, _, crc, magic, attributes = MESSAGE.unpack_from(data, at)
     if inside and verify:
         computed = crc32(data[at + 16 : at + size])
         if computed != crc:
