@@ -111,6 +111,54 @@ def test_a_deleted_partition_is_renamed_then_removed(
     assert len(found.read()) > 0
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_partition_made_anew_has_nothing_of_the_one_before(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], restarted: bool
+) -> None:
+    logs = open_logs()
+    logs.create("t", 0)
+    for number in range(8):
+        logs.partitions["t", 0].append(batch(b"%d" % number))
+    logs.delete_records("t", 0, 6)
+    if restarted:
+        logs.close()
+        logs = open_logs()
+    logs.delete("t", 0)
+    logs.create("t", 0).append(batch(b"anew"))
+    again = open_logs(disk.killed()).partitions["t", 0]
+    assert (again.log_start_offset, values(again)) == (0, [b"anew"])
+
+
+def test_a_checkpoint_that_is_late_does_not_bring_back_what_a_later_one_forgot(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    log = logs.create("t", 0)
+    for number in range(8):
+        log.append(batch(b"%d" % number))
+    log.delete_records(6)
+    late = logs.begin_checkpoint()
+    logs.delete("t", 0)
+    logs.create("t", 0).append(batch(b"anew"))
+    late()
+    assert values(open_logs(disk.killed()).partitions["t", 0]) == [b"anew"]
+
+
+def test_what_stands_as_it_stood_is_not_written_again(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    logs.create("t", 0).append(batch(b"a"))
+    logs.checkpoint()
+    disk.counts.clear()
+    logs.checkpoint()
+    assert not disk.counts
+    logs.partitions["t", 0].flush()
+    disk.counts.clear()
+    logs.checkpoint()
+    assert disk.counts["rename"] == 1
+
+
 def test_a_name_too_long_for_the_disk_is_cut(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
     logs = open_logs()
     logs.create("t" * 249, 0)

@@ -67,7 +67,7 @@ class Maintenance:
 
     async def checkpoint(self) -> None:
         """Write down where a restart has to begin."""
-        self._node.logs.checkpoint()
+        await self._in_thread(self._node.logs.begin_checkpoint())
 
     async def apply_retention(self) -> None:
         """Let segments go that are too old or too many, and forget silent producers."""

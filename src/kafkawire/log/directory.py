@@ -3,7 +3,9 @@
 Rules:
 - One process owns a directory at a time; a lock says so.
 - The mark of a clean stop is removed before anything is opened, and written after everything is closed.
-- Checkpoints may lag behind, never run ahead: they are written after what they speak of is durable.
+- Checkpoints may lag behind, never run ahead: they are written after what they speak of is durable. An older one never
+  takes the place of a newer one, whichever thread writes it, and what is as it was is not written again.
+- A partition that is made anew under an old name starts with nothing: what checkpoints say of the old one goes first.
 - A partition that is deleted loses its name first, durably; its files go when `purge` finds the time, and not before
   file.delete.delay.ms has passed.
 - The directory knows no threads: whoever owns it calls `maintain` and `checkpoint` from time to time.
@@ -14,7 +16,9 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
     from kafkawire.log.checkpoints import TopicPartition
     from kafkawire.log.files import FileSystem
+    from kafkawire.log.lengthy import Step
 
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
 _DELETED = re.compile(r".+\.[0-9a-f]+-delete")
@@ -70,6 +75,9 @@ class LogDirectory:
         self.partitions: dict[TopicPartition, Partition] = {}
         self._topic_configs = dict(topic_configs or {})
         self._kept_until: dict[str, int] = {}
+        self._checkpoints = self._last_written = 0
+        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._writing = Lock()
         self._files: FileSystem = files or DiskFiles()
         with storage_errors(root, "opening the log directory"):
             self._files.make_directory(root)
@@ -90,6 +98,8 @@ class LogDirectory:
             if config is not None:
                 self._topic_configs[topic] = config
             directory = self.root / f"{topic}-{number}"
+            if self._may_be_written_of(key):
+                self.checkpoint()
             with storage_errors(directory, "making the partition"):
                 self._files.make_directory(directory)
                 existing = self._open(key, directory, clean=False)
@@ -175,18 +185,37 @@ class LogDirectory:
         """Make everything durable."""
         self._for_each(Partition.flush)
 
+    def _may_be_written_of(self, key: TopicPartition) -> bool:
+        """Whether a checkpoint speaks of a partition, or may do so soon: one of that name which was deleted."""
+        return self._last_written < self._checkpoints or any(key in offsets for offsets in self._written.values())
+
     def checkpoint(self) -> None:
         """Write down where recovery, the logs and their clean parts start."""
+        self.begin_checkpoint()()
+
+    def begin_checkpoint(self) -> Step:
+        """What it takes to write down how things stand now; it may run in any thread, and later than the next one."""
         opened = self.partitions.items()
         starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset > log.first_base_offset}
-        with storage_errors(self.root, "writing checkpoints"):
-            for name, offsets in (
-                (checkpoints.RECOVERY_POINTS, {key: log.checkpoint_offset for key, log in opened}),
-                (checkpoints.LOG_STARTS, starts),
-                (checkpoints.HIGH_WATERMARKS, {key: log.high_watermark for key, log in opened}),
-                (checkpoints.CLEANED, {key: log.cleaned_offset for key, log in opened if log.cleaned_offset}),
-            ):
-                checkpoints.write_offsets(self._files, self.root / name, offsets)
+        stands = {
+            checkpoints.RECOVERY_POINTS: {key: log.checkpoint_offset for key, log in opened},
+            checkpoints.LOG_STARTS: starts,
+            checkpoints.HIGH_WATERMARKS: {key: log.high_watermark for key, log in opened},
+            checkpoints.CLEANED: {key: log.cleaned_offset for key, log in opened if log.cleaned_offset},
+        }
+        self._checkpoints += 1
+        return partial(self._write_checkpoint, self._checkpoints, stands)
+
+    def _write_checkpoint(self, number: int, stands: dict[str, dict[TopicPartition, int]]) -> None:
+        with self._writing, storage_errors(self.root, "writing checkpoints"):
+            if number < self._last_written:
+                return
+            for name, offsets in stands.items():
+                if self._written.get(name) != offsets:
+                    self._written.pop(name, None)
+                    checkpoints.write_offsets(self._files, self.root / name, offsets)
+                    self._written[name] = offsets
+            self._last_written = number
 
     def close(self) -> None:
         """Stop cleanly: the next start believes what it finds. After a failure it does not, and checks."""
@@ -209,10 +238,10 @@ class LogDirectory:
     def _open_all(self) -> None:
         names = (entry.name for entry in self._files.list(self.root) if entry.is_directory)
         found = {name: match for name in names if (match := _PARTITION.fullmatch(name))}
-        points, starts, cleaned = (
-            checkpoints.read_offsets(self._files, self.root / name) or {}
-            for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.CLEANED)
-        )
+        said = (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.CLEANED)
+        read = {name: checkpoints.read_offsets(self._files, self.root / name) for name in said}
+        self._written = {name: offsets for name, offsets in read.items() if offsets is not None}
+        points, starts, cleaned = (self._written.get(name, {}) for name in said)
         for name, match in sorted(found.items()):
             key = match["topic"], int(match["number"])
             log = self._open(

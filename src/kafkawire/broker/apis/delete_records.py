@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
@@ -32,7 +33,7 @@ def refuse(request: DeleteRecordsRequest, refusal: ErrorAnswer, context: Request
 
 
 @serves("DeleteRecords", refuse=refuse)
-def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+async def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
     response = DeleteRecordsResponse()
     for topic in request.topics:
         answered = DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name)
@@ -43,7 +44,7 @@ def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -
             except KafkaError as error:
                 answered.partitions.append(_result(each.partition_index, -1, error.code))
         response.topics.append(answered)
-    node.logs.checkpoint()
+    await asyncio.get_running_loop().run_in_executor(None, node.logs.begin_checkpoint())
     return response
 
 
