@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo")
 WITH_PEERS = ("broker/clients/", "client/test_peers", "demo", "test_proxy", "test_recordings", "test_tshark")
 
-# The same examples in every run, without limits of time; `--hypothesis-profile=default` looks for new ones.
+# The same examples in every run, without limits of time; `--hypothesis-profile=explore` looks for new ones.
+settings.register_profile("explore", settings.get_profile("ci"), derandomize=False)
 settings.load_profile("ci")
 
 
