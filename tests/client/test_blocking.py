@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.topics import until
 
 from kafkawire.client import RebalanceListener, TopicPartition
 from kafkawire.client.blocking import Admin, Consumer, Producer
@@ -20,6 +21,7 @@ from kafkawire.client.errors import (
     RequestTimeoutError,
     UnknownPartitionError,
 )
+from kafkawire.client.shared_loop import SHARED
 from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
@@ -192,6 +194,24 @@ def test_a_consumer_closed_by_another_thread_ends_its_loop_and_refuses_its_calls
     for thread in threads:
         thread.join(60)
     assert ends in ([[], "refused"], ["refused", []])
+
+
+def test_records_that_wait_when_their_taking_is_cancelled_are_told_so(broker: RunningBroker, topic: str) -> None:
+    waiting: list[Delivery] = []
+    done = threading.Event()
+    with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=3_600_000) as producer:
+
+        def go_on(_: Delivery) -> None:
+            waiting.extend(producer.send("not-made", b"%d" % number) for number in range(3))
+            done.set()
+
+        producer.send(topic, b"first").add_done_callback(go_on)
+        assert done.wait(60)
+        until(lambda: producer._pumping and len(producer._taken) == 2)
+        assert producer._pump_task is not None
+        SHARED.loop.call_soon_threadsafe(producer._pump_task.cancel)
+        assert all(isinstance(each.exception(60), ClosedError) for each in waiting)
+        assert producer.send_and_wait(topic, b"second") is not None
 
 
 def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: str) -> None:

@@ -11,7 +11,13 @@ import pytest
 from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, ProducedLog
 
 from kafkawire.client.bulk_write import BulkWriter
-from kafkawire.client.errors import OptionError, RecordTooLargeError, RequestTimeoutError, UnknownPartitionError
+from kafkawire.client.errors import (
+    ClosedError,
+    OptionError,
+    RecordTooLargeError,
+    RequestTimeoutError,
+    UnknownPartitionError,
+)
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.partitioner import partition_of_key
 from kafkawire.messages.errors import MessageTooLargeError
@@ -141,6 +147,15 @@ def test_a_topic_is_created_where_brokers_do_that() -> None:
 def test_a_topic_that_nobody_creates_is_given_up(broker: RunningBroker) -> None:
     with pytest.raises(RequestTimeoutError, match="topic 'nowhere': given up"):
         write(broker.bootstrap, "nowhere", {"value": [b"1"]}, max_block_ms=50)
+
+
+def test_a_writer_that_is_closed_refuses(broker: RunningBroker) -> None:
+    writer = BulkWriter(broker.bootstrap)
+    writer.close()
+    with pytest.raises(ClosedError, match="the writer is closed"):
+        writer.write("t", pa.record_batch({"value": [b"x"]}))
+    with pytest.raises(ClosedError, match="the writer is closed"):
+        writer.flush()
 
 
 def test_what_cannot_be_sent_is_refused_before_it_is(broker: RunningBroker) -> None:

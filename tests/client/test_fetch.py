@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.client.errors import ClientError, ConnectionLostError, RequestTimeoutError
+from kafkawire.client.errors import ClientError, ClosedError, ConnectionLostError, RequestTimeoutError
 from kafkawire.client.fetch import BulkReader
 from kafkawire.messages.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 
@@ -120,6 +120,18 @@ def test_a_topic_that_does_not_exist(reader: BulkReader, impatient: BulkReader) 
         reader.partitions("missing")
     with pytest.raises(RequestTimeoutError, match="missing"):
         impatient.latest("missing")
+
+
+def test_a_reader_that_is_closed_refuses(broker: RunningBroker, topic: str) -> None:
+    reader = BulkReader(broker.bootstrap)
+    running = reader.read(topic, 0, 0, 10, columns=["offset"])
+    first = next(running)
+    reader.close()
+    assert sum(batch.num_rows for batch in (first, *running)) == 10
+    with pytest.raises(ClosedError):
+        reader.latest(topic)
+    with pytest.raises(ClosedError):
+        next(reader.read(topic, 0, 0, 10))
 
 
 def test_nobody_listens() -> None:

@@ -135,21 +135,27 @@ class Producer(BlockingClient):
                 future, record = self._taken.popleft()
                 try:
                     await self._client.send(*record, _waiter=future)
+                except asyncio.CancelledError:
+                    closed = ClosedError("the producer was closed before the record was taken")
+                    future.set_exception(closed)
+                    self._refuse_rest(closed)
+                    self._pumping = False
+                    raise
                 except Exception as error:
                     future.set_exception(error)
                     if isinstance(error, RequestTimeoutError) and record[0] not in self._known:
-                        self._refuse_rest(record[0], error)
+                        self._refuse_rest(error, record[0])
             with self._handing_over:
                 self._room.set()
                 if not self._taken:
                     self._pumping = False
                     return
 
-    def _refuse_rest(self, topic: str, error: Exception) -> None:
-        """Whoever waits behind a record whose topic did not come has waited for it as long."""
+    def _refuse_rest(self, error: Exception, topic: str | None = None) -> None:
+        """What waits is refused too: all of it, or that of a topic that was waited for in vain."""
         with self._handing_over:
-            refused = [future for future, record in self._taken if record[0] == topic]
-            self._taken = deque(each for each in self._taken if each[1][0] != topic)
+            refused = [future for future, record in self._taken if topic in (None, record[0])]
+            self._taken = deque(each for each in self._taken if topic not in (None, each[1][0]))
         for future in refused:
             future.set_exception(error)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafkawire.client.backoff import wait_before
 from kafkawire.client.batches import split_batch
-from kafkawire.client.errors import ClientError, RequestTimeoutError, is_retriable
+from kafkawire.client.errors import ClientError, ClosedError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID, Node, TopicPartition
 from kafkawire.client.produce_versions import produce_version
 from kafkawire.client.sockets import SocketCluster, SocketConnection
@@ -69,8 +69,13 @@ class BulkSender:
         self._in_flight.clear()
         self._cluster.close()
 
+    def check_open(self) -> None:
+        if self._cluster.is_closed:
+            raise ClosedError("the writer is closed; make another")
+
     def topic(self, name: str) -> TopicInfo:
         """What is known of a topic, asked anew when it is old; one that does not exist may be created by that."""
+        self.check_open()
 
         def look() -> TopicInfo:
             self._cluster.refresh([name])
@@ -123,6 +128,7 @@ class BulkSender:
 
     def flush(self) -> None:
         """Wait until all that was sent is written."""
+        self.check_open()
         for node in list(self._in_flight):
             self._settle(node)
 
@@ -138,7 +144,7 @@ class BulkSender:
         try:
             connection = self._connections.get(node)
             if connection is None:
-                connection = self._connections[node] = SocketConnection(node.host, node.port, self._options)
+                connection = self._connections[node] = self._cluster.open(node)
             message, version = self._request(connection, batches)
             connection.send(message, version=version)
         except KafkaWireError as error:
@@ -188,7 +194,7 @@ class BulkSender:
             if node is None:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, str(place))
             left = self._cluster.seconds_left()
-            connection = SocketConnection(node.host, node.port, self._options, seconds=left)
+            connection = self._cluster.open(node, left)
             try:
                 message, version = self._request(connection, [batch])
                 answer = connection.request(message, ProduceResponse, version=version, seconds=left)

@@ -64,6 +64,8 @@ class BulkReader:
         self.close()
 
     def close(self) -> None:
+        """Let go of connections; a reading that still runs keeps its own to its end."""
+        self._cluster.is_closed = True
         with self._lock:
             idle, self._idle = self._idle, {}
         for connections in idle.values():
@@ -188,13 +190,15 @@ class BulkReader:
             idle = self._idle.get(place)
             if idle:
                 return idle.pop()
-        left = max(0.001, deadline - time.monotonic())
-        return SocketConnection(node.host, node.port, self.options, seconds=left)
+        return self._cluster.open(node, max(0.001, deadline - time.monotonic()))
 
     def give_back(self, connection: SocketConnection) -> None:
         """A connection on which nothing is on its way."""
         with self._lock:
-            self._idle.setdefault(connection.place, []).append(connection)
+            if self._cluster.is_closed:
+                connection.close()
+            else:
+                self._idle.setdefault(connection.place, []).append(connection)
 
     def topic_id(self, topic: str) -> UUID:
         """A topic's id, zero where the cluster has none."""

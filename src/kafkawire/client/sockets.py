@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kafkawire.client.backoff import wait_before
 from kafkawire.client.errors import (
     AuthenticationFailedError,
+    ClosedError,
     ConnectionLostError,
     RequestTimeoutError,
     is_retriable,
@@ -176,6 +177,7 @@ class SocketCluster:
     def __init__(self, options: ClientOptions) -> None:
         self.options = options
         self.metadata = Metadata()
+        self.is_closed = False
         self._connections: dict[int, SocketConnection] = {}
         self._deadline: float | None = None
 
@@ -197,9 +199,15 @@ class SocketCluster:
         known = self._connections.get(node.id)
         if known is not None and known.place == f"{node.host}:{node.port}":
             return known
-        made = SocketConnection(node.host, node.port, self.options, seconds=self.seconds_left())
+        made = self.open(node, self.seconds_left())
         self._connections[node.id] = made
         return made
+
+    def open(self, node: Node, seconds: float | None = None) -> SocketConnection:
+        """A connection to a broker for its caller alone."""
+        if self.is_closed:
+            raise ClosedError("it is closed; make another")
+        return SocketConnection(node.host, node.port, self.options, seconds=seconds)
 
     def request(self, node: Node, message: Message, answer: type[_Answer]) -> _Answer:
         """Ask one broker; a connection that fails is not used again."""
@@ -251,6 +259,7 @@ class SocketCluster:
                             self.refresh(topics)
 
     def close(self) -> None:
+        self.is_closed = True
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
