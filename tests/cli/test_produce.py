@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafkawire.cli.clients import add_client_options, client_config
 from kafkawire.cli.main import main
 from kafkawire.client.fetch import BulkReader
 
@@ -65,6 +67,30 @@ def test_a_file_is_one_record_or_its_lines(broker: RunningBroker, topic: str, tm
     assert main(["produce", topic, str(path), "-b", broker.bootstrap]) == 0
     assert main(["produce", topic, str(path), "-b", broker.bootstrap, "-l"]) == 0
     assert [value for _, value in pairs(broker, topic)] == [b"line 1\nline 2\n", b"line 1", b"line 2"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ([], {"linger_ms": 5, "bootstrap_servers": "k:1"}),
+        (["-X", "linger.ms=7"], {"linger_ms": "7"}),
+        (["-X", "queue.buffering.max.ms=8", "-X", "linger_ms=9"], {"linger_ms": "9"}),
+        (["-X", "bootstrap.servers=other:1"], {"bootstrap_servers": "other:1"}),
+        (["-F"], {"linger_ms": "3", "acks": "1"}),
+        (["-X", "linger_ms=4", "-F"], {"linger_ms": "4", "acks": "1"}),
+        (["-X", "acsk=1"], {"acsk": "1"}),
+    ],
+)
+def test_an_option_has_one_value_whatever_it_is_called(
+    typed: list[str], meant: dict[str, object], tmp_path: Path
+) -> None:
+    properties = tmp_path / "client.properties"
+    properties.write_text("linger.ms=3\nacks = 1\n")
+    parser = argparse.ArgumentParser()
+    add_client_options(parser)
+    arguments = [*typed, str(properties)] if "-F" in typed else typed
+    config = client_config(parser.parse_args(["-b", "k:1", *arguments]), linger_ms=5)
+    assert {name: config[name] for name in meant} == meant
 
 
 def test_any_option_of_the_client_may_be_given(broker: RunningBroker, topic: str, stdin: Any, tmp_path: Path) -> None:

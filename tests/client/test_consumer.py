@@ -97,7 +97,7 @@ def test_new_records_arrive_while_one_waits(broker: RunningBroker, topic: str) -
     consume(broker, work, topic)
 
 
-def test_a_topic_that_appears_later_is_read(broker: RunningBroker) -> None:
+def test_a_topic_that_appears_later_is_read(broker: RunningBroker, caplog: pytest.LogCaptureFixture) -> None:
     async def work(consumer: Consumer) -> None:
         waiting = asyncio.create_task(consumer.getone())
         await asyncio.sleep(0.05)
@@ -109,6 +109,8 @@ def test_a_topic_that_appears_later_is_read(broker: RunningBroker) -> None:
         assert (await asyncio.wait_for(waiting, 60)).topic == "appearing"
 
     consume(broker, work, "appearing", retry_backoff_max_ms=30)
+    missing = "topic 'appearing': UNKNOWN_TOPIC_OR_PARTITION; it is read once it can be"
+    assert caplog.messages.count(missing) == 1
 
 
 def test_seeking_throws_away_what_was_fetched(broker: RunningBroker, topic: str) -> None:

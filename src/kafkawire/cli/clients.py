@@ -39,12 +39,13 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
 
 def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
     """The options that were given, and those of the command, as a client takes them."""
-    config: dict[str, Any] = {}
-    if args.options_file:
-        config.update(_read_properties(Path(args.options_file)))
-    config.update(pair(option, "-X") for option in args.options)
-    config.setdefault("bootstrap.servers", args.bootstrap)
-    config.update((name, value) for name, value in more.items() if value is not None and name not in config)
+    from kafkawire.client.options import option_named
+
+    given = _read_properties(Path(args.options_file)) if args.options_file else {}
+    config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}
+    config.update((name, value) for name, value in more.items() if value is not None)
+    config.update((option_named(name), value) for name, value in given.items())
+    config.update((option_named(name), value) for name, value in (pair(option, "-X") for option in args.options))
     return config
 
 

@@ -26,6 +26,7 @@ EXAMPLES = (
 )
 _CHUNK = 1 << 20
 _LOOK_BACK = 50_000
+_PATIENCE_MS = 10_000  # who waits at a terminal wants to know sooner than a program that a topic is not there
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("which topic? kafkawire produce TOPIC")
     files = args.files if args.topic_option is None or args.topic is None else [args.topic, *args.files]
     headers = [(name, value.encode()) for name, value in (pair(text, "-H") for text in args.headers)]
-    config = client_config(args, compression_type=args.codec, linger_ms=5)
+    config = client_config(args, compression_type=args.codec, linger_ms=5, max_block_ms=_PATIENCE_MS)
     pending: list[Delivery] = []
     count = 0
     typed = not files and sys.stdin.isatty()

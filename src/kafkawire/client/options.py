@@ -227,6 +227,15 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
     return chosen
 
 
+def option_named(name: str) -> str:
+    """The keyword of the option that a name means; the name itself where there is none.
+
+    >>> option_named("linger.ms"), option_named("compression.codec"), option_named("acsk")
+    ('linger_ms', 'compression_type', 'acsk')
+    """
+    return next((names[name] for names in map(_names, _ROLES.values()) if name in names), name)
+
+
 def _names(kind: type[ClientOptions]) -> dict[str, str]:
     names = {}
     for each in fields(kind):

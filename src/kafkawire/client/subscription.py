@@ -26,7 +26,7 @@ from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.offset_lookup import ask_leaders
 from kafkawire.client.positions import COMMITTED, Assignment
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages.errors import KafkaError
+from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -66,6 +66,7 @@ class Subscription:
         self._looking: asyncio.Task[None] | None = None
         self._committing: asyncio.Task[None] | None = None
         self._aside: set[asyncio.Task[None]] = set()
+        self._missing: set[str] = set()
         self._running = False
 
     async def start(self) -> None:
@@ -372,6 +373,12 @@ class Subscription:
         self.look_up()
 
     def _updated(self) -> None:
+        known = self._cluster.metadata
+        missing = self.topics - known.topics.keys()
+        for name in sorted(missing - self._missing):
+            code = ErrorCode(known.errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            _log.warning("topic %r: %s; it is read once it can be", name, code.name)
+        self._missing = missing
         if self.membership is not None:
             self.membership.topics_changed()
         elif self.is_automatic and self._options.group_id is None:
