@@ -107,3 +107,10 @@ def test_what_is_no_capture_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
         capsys.readouterr().err
         == f"kafkawire: {path}: not a capture: it starts with 68656c6c, expected pcap or pcapng\n"
     )
+
+
+def test_a_log_file_is_pointed_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(b"a"))
+    assert main(["inspect", str(path)]) == 2
+    assert "name the directory of the log" in capsys.readouterr().err

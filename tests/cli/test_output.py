@@ -1,11 +1,17 @@
 """How commands print."""
 
+from __future__ import annotations
+
 import io
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafkawire.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Terminal(io.StringIO):
@@ -94,3 +100,19 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     assert output.coloured("x", "red", Terminal()) == "x"
+
+
+def test_a_long_table_is_printed_as_it_comes_and_widened_where_it_must() -> None:
+    stream = io.StringIO()
+    printed_before_the_end = []
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        yield from ((number, "x") for number in range(2500))
+        printed_before_the_end.append(stream.getvalue().count("\n"))
+        yield 12345, "much wider"
+
+    output.print_rows(("number", "text"), rows(), stream=stream)
+    lines = stream.getvalue().splitlines()
+    assert printed_before_the_end == [2001]
+    assert lines[:2] == ["number  text", "     0  x"]
+    assert lines[2500:] == ["  2499  x", " 12345  much wider"]

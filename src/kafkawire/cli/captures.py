@@ -59,6 +59,8 @@ def _sorted_out(inputs: list[Path]) -> tuple[list[Path], list[Path]]:
     captures: list[Path] = []
     logs: list[Path] = []
     for path in inputs:
+        if path.suffix == ".log" and path.stem.isdecimal():
+            raise UsageError(f"{path}: name the directory of the log, or see `kafkawire log dump`")
         if not path.is_dir():
             captures.append(path)
             continue

@@ -151,7 +151,7 @@ def _write_parquet(tables: dict[str, pa.Table], folder: Path) -> None:
 
 
 def _values(table: pa.Table) -> Iterator[list[object]]:
-    return (list(row.values()) for row in table.to_pylist())
+    return (list(row.values()) for run in table.to_batches(1000) for row in run.to_pylist())
 
 
 _COLUMNS = (

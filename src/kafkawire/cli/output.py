@@ -2,6 +2,7 @@
 
 Rules:
 - On a terminal a table fits its width, by wrapping the widest columns; into a pipe every row is one whole line.
+- A table is laid out by its first rows and widened where later ones need it, so that a long one is printed as it comes.
 - `--json` prints one object a line, keyed by column, and nothing else.
 - Colours only on a terminal, never with NO_COLOR set or TERM=dumb.
 - Text that came out of data cannot steer the terminal: control characters are shown as escapes.
@@ -13,6 +14,7 @@ import json
 import os
 import sys
 import unicodedata
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _STYLES: Final[dict[Style, str]] = {
 }
 _GAP: Final = "  "
 _NARROWEST: Final = 12
+_RUN: Final = 1000
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -46,22 +49,29 @@ def print_rows(
     as_json: bool = False,
     stream: TextIO | None = None,
 ) -> None:
-    """Print rows as a table, or as JSON lines while they come."""
+    """Print rows as a table, or as JSON lines, while they come."""
     if as_json:
         print_json((dict(zip(columns, row, strict=True)) for row in rows), stream=stream)
         return
     stream = stream or sys.stdout
-    cells = [[_cell(value) for value in row] for row in rows]
-    by_column = [[row[index] for row in cells] for index in range(len(columns))]
-    numeric = [bool(column) and all(map(_is_number, column)) for column in by_column]
-    natural = [max(map(display_width, [name, *column])) for name, column in zip(columns, by_column, strict=True)]
-    widths = _fitted(natural, numeric, _line_width(stream))
-    print(coloured(_table_line(columns, widths, numeric), "bold", stream), file=stream)
-    for row in cells:
-        wrapped = [_wrap(text, width) for text, width in zip(row, widths, strict=True)]
-        for number in range(max(len(lines) for lines in wrapped)):
-            line = [lines[number] if number < len(lines) else "" for lines in wrapped]
-            print(_table_line(line, widths, numeric), file=stream)
+    room = _line_width(stream)
+    coming = iter(rows)
+    natural, numeric = list(map(display_width, columns)), [True] * len(columns)
+    is_headed = False
+    while (cells := [[_cell(value) for value in row] for row in islice(coming, _RUN)]) or not is_headed:
+        for index in range(len(columns)):
+            column = [row[index] for row in cells]
+            natural[index] = max(natural[index], *map(display_width, column), 0)
+            numeric[index] = numeric[index] and bool(column) and all(map(_is_number, column))
+        widths = _fitted(natural, numeric, room)
+        if not is_headed:
+            print(coloured(_table_line(columns, widths, numeric), "bold", stream), file=stream)
+            is_headed = True
+        for row in cells:
+            wrapped = [_wrap(text, width) for text, width in zip(row, widths, strict=True)]
+            for number in range(max(len(lines) for lines in wrapped)):
+                line = [lines[number] if number < len(lines) else "" for lines in wrapped]
+                print(_table_line(line, widths, numeric), file=stream)
 
 
 def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) -> None:
