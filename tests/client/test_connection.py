@@ -12,6 +12,7 @@ from kafkawire import __version__
 from kafkawire.client.connection import Connection
 from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError
 from kafkawire.client.options import ClientOptions
+from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -292,11 +293,27 @@ def test_a_listener_that_hangs_up_at_once_may_want_tls() -> None:
     asyncio.run(main())
 
 
-def test_something_that_is_not_kafka_is_named() -> None:
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n", "an HTTP answer, not a Kafka broker$"),
+        (b"\x7f\xff\xff\xff" + bytes(100), "a frame of 2147483647 bytes at stream offset 0: expected 0 to 104857600$"),
+        (b"\xff\xff\xff\xfb" + bytes(100), r"a negative frame size \(-5\) at stream offset 0"),
+        (b"\0\0\0\x0c\0\0\0\x09" + bytes(8), "expected a response to request 1, found one to 9$"),
+        (b"\0\0\0\x0a\0\0\0\x01\0\0\x00\x0f\x42\x40", "api_keys: expected at most 0 elements in the bytes left"),
+    ],
+)
+def test_something_that_is_not_kafka_is_named_with_its_place(answer: bytes, complaint: str) -> None:
     async def main() -> None:
-        async with FakeBroker({"ApiVersions": lambda request, version: b"HTTP/1.1 400 Bad Request\r\n"}) as broker:
-            with pytest.raises(ConnectionLostError, match="an HTTP answer, not a Kafka broker"):
+        async with FakeBroker({"ApiVersions": lambda request, version: answer}) as broker:
+            with pytest.raises(ConnectionLostError, match=rf"^127.0.0.1:{broker.port}: .*{complaint}"):
                 await connect(broker)
+
+            def plainly() -> None:
+                with pytest.raises(ConnectionLostError, match=rf"^127.0.0.1:{broker.port}: .*{complaint}"):
+                    SocketConnection("127.0.0.1", broker.port, ClientOptions())
+
+            await asyncio.to_thread(plainly)
 
     asyncio.run(main())
 

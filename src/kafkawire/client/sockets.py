@@ -112,12 +112,16 @@ class SocketConnection:
             if not count:
                 self.close()
                 raise ConnectionLostError(f"{self.place}: the broker closed the connection")
-            with self._understood():
+            try:
                 self._frames = self._inbox.received(count)
+            except KafkaWireError as error:
+                raise self._nonsense(error) from error
         del self._sent[0]
-        with self._understood():
-            frame = self._frames.pop(0)
+        frame = self._frames.pop(0)
+        try:
             _, message = decode_response(frame, api_key=key, version=version, correlation_id=correlation_id)
+        except KafkaWireError as error:
+            raise self._nonsense(error) from error
         assert isinstance(message, answer)
         return message
 
@@ -153,13 +157,9 @@ class SocketConnection:
         self.close()
         raise RequestTimeoutError(f"{self.place}: no answer to {api(key).name} v{version} in time")
 
-    @contextlib.contextmanager
-    def _understood(self) -> Iterator[None]:
-        try:
-            yield
-        except KafkaWireError as error:
-            self.close()
-            raise ConnectionLostError(f"{self.place}: {error}") from error
+    def _nonsense(self, error: KafkaWireError) -> ConnectionLostError:
+        self.close()
+        return ConnectionLostError(f"{self.place}: {error}")
 
     @contextlib.contextmanager
     def _lost(self) -> Iterator[None]:
