@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -222,6 +223,7 @@ def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: st
             warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is the point
             child = os.fork()
         if child == 0:
+            signal.alarm(60)  # a child that hangs ends by this
             code = 1
             try:
                 with contextlib.suppress(ClosedError):

@@ -227,15 +227,15 @@ def test_metadata_is_refreshed_when_it_is_old() -> None:
 def test_a_connection_that_nobody_uses_is_closed_and_made_again() -> None:
     async def main() -> None:
         async with FakeBroker() as broker:
-            options = ClientOptions(bootstrap_servers=broker.bootstrap, connections_max_idle_ms=10_000)
+            options = ClientOptions(bootstrap_servers=broker.bootstrap, connections_max_idle_ms=3_000)
             cluster = Cluster(options)
             await cluster.start()
             connection = await cluster.connection(0)
-            for _ in range(3):
-                await asyncio.sleep(6)
+            for _ in range(2):
+                await asyncio.sleep(2)
                 await cluster.refresh()
             assert await cluster.connection(0) is connection
-            await asyncio.sleep(20)
+            await asyncio.sleep(5)
             assert not connection.is_open
             assert await cluster.connection(0) is not connection
             await cluster.close()
