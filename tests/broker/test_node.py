@@ -201,6 +201,23 @@ def test_compaction_keeps_the_last_of_each_key(node: Node, clock: ManualClock) -
     assert values(log.read(19, 1 << 20).read())[-1] == b"19"
 
 
+def test_files_of_what_was_deleted_go_after_their_delay(node: Node, files: MemoryFiles, clock: ManualClock) -> None:
+    node.append("orders", 0, batch(b"a"))
+    log = node.log("orders", 0)
+    log.roll()
+    log.delete_records(1)
+    node.delete_topic(node.create_topic("gone", 1))
+
+    def left() -> tuple[bool, bool]:
+        asyncio.run(Maintenance(node).remove_files())
+        segments = any(name.suffix == ".deleted" for name in files.names)
+        return segments, any(name.name.endswith("-delete") for name in files.directories)
+
+    assert left() == (True, True)
+    clock.advance(log.config.file_delete_delay_ms)
+    assert left() == (False, False)
+
+
 def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) -> None:
     interval = node.config.integer("log.retention.check.interval.ms")
     node.configure_topic(node.topics.get("orders"), {"retention.ms": "1000"})

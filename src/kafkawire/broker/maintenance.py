@@ -83,7 +83,7 @@ class Maintenance:
 
     async def remove_files(self) -> None:
         """Remove the files of segments and partitions that were deleted file.delete.delay.ms ago."""
-        for (topic, index), log in self._logs():
+        for (topic, index), log in list(self._node.logs.partitions.items()):
             try:
                 await self._run(log, removal(log))
             except KafkaWireError as error:
