@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +14,7 @@ from pyarrow import parquet
 from kafkawire.cli.main import main
 from kafkawire.cli.record_formats import formatter, unescape
 from kafkawire.client import ConnectionLostError, ConsumerRecord
+from kafkawire.client.blocking import Admin
 from kafkawire.client.fetch import BulkReader
 
 if TYPE_CHECKING:
@@ -92,6 +96,20 @@ def test_a_group_may_begin_at_the_beginning_and_stop_at_the_end(
     assert sorted(capsys.readouterr().out.split()) == sorted([f"0{n}" for n in range(10)] + ["10", "11"])
     assert main(["consume", topic, *settings]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_a_member_that_is_told_to_end_commits_and_leaves(broker: RunningBroker, topic: str) -> None:
+    arguments = ["-b", broker.bootstrap, "-G", "cli-ended", "-o", "beginning", "-u"]
+    command = [sys.executable, "-c", "from kafkawire.cli.main import main; raise SystemExit(main())"]
+    with subprocess.Popen([*command, "consume", topic, *arguments], stdout=subprocess.PIPE) as member:
+        assert member.stdout is not None
+        for _ in range(12):
+            assert member.stdout.readline()
+        member.terminate()
+        assert member.wait(60) == 128 + signal.SIGTERM
+    with Admin(bootstrap_servers=broker.bootstrap) as admin:
+        assert admin.describe_groups(["cli-ended"])[0].members == []
+        assert sum(each.offset for each in admin.list_group_offsets("cli-ended").values()) == 12
 
 
 def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: Path) -> None:

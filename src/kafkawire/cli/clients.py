@@ -3,11 +3,15 @@
 Rules:
 - The cluster is -b, else KAFKAWIRE_BOOTSTRAP_SERVERS, else localhost:9092.
 - -X takes any client option by Kafka's name or ours; -F takes a file of them; the command line wins.
+- Who is told to end (SIGTERM) sends what it took, commits, and leaves its group first.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +19,7 @@ from kafkawire.cli.commands import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
 _ENVIRONMENT: Final = "KAFKAWIRE_BOOTSTRAP_SERVERS"
 
@@ -35,6 +40,23 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
         "-X", dest="options", action="append", default=[], metavar="NAME=VALUE", help="any option of the client"
     )
     parser.add_argument("-F", dest="options_file", metavar="FILE", help="a properties file with options of the client")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let SIGTERM end what runs here as an interrupt would, with the code that shells give it."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkawire.cli.clients import add_client_options, client_config
+from kafkawire.cli.clients import add_client_options, client_config, ending_in_order
 from kafkawire.cli.commands import UsageError
 from kafkawire.cli.progress import Progress
 from kafkawire.cli.record_formats import OffsetSpec, as_json, formatter, parse_offsets, unescape
@@ -71,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if args.group:
         if spec.start not in _RESETS or spec.start_time is not None or spec.end_time is not None or files:
             raise UsageError("a group begins where it stored: -G goes with -o beginning, end or stored alone")
-        return _print_all(_follow_group(args, topics, spec), args)
+        with ending_in_order():
+            return _print_all(_follow_group(args, topics, spec), args)
     if files:
         return _write_parquet(args, topics, spec, Path(files[0]))
     if args.to_end or spec.end_time is not None:

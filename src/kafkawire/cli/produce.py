@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from kafkawire.cli.clients import add_client_options, client_config, pair
+from kafkawire.cli.clients import add_client_options, client_config, ending_in_order, pair
 from kafkawire.cli.commands import UsageError
 from kafkawire.cli.progress import Progress
 from kafkawire.cli.record_formats import unescape
@@ -57,7 +57,11 @@ def run(args: argparse.Namespace) -> int:
     pending: list[Delivery] = []
     count = 0
     typed = not files and sys.stdin.isatty()
-    with Producer(config) as producer, Progress("sending", stream=io.StringIO() if typed else None) as progress:
+    with (
+        ending_in_order(),
+        Producer(config) as producer,
+        Progress("sending", stream=io.StringIO() if typed else None) as progress,
+    ):
         for key, value in _records(args, files):
             pending.append(producer.send(topic, value, key, partition=args.partition, headers=headers))
             count += 1
