@@ -171,3 +171,9 @@ def test_a_broker_that_is_not_there_is_told_at_once_and_before_spark_starts(
         assert main(["pipeline", *verb, "orders", "-b", servers, "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == f"kafkawire: no broker answers: {servers}: Connection refused\n"
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("verb", [("run", "--source", "topic"), ("stream", "--checkpoint", "c")])
+def test_a_topic_must_be_named(tmp_path: Path, capsys: Capture, verb: tuple[str, ...]) -> None:
+    assert main(["pipeline", *verb, "--out", str(tmp_path / "out")]) == 2
+    assert "no topic: name the topics to read" in capsys.readouterr().err

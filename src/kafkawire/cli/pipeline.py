@@ -339,7 +339,9 @@ def _topic_options(args: argparse.Namespace, end: str | None) -> dict[str, str]:
     from kafkawire.spark.topics_input import topic_options
 
     options = dict(pair(text, "--option") for text in args.source_options)
-    client = {f"kafka.{name}": value for name, value in client_config(args).items()}
+    if not args.paths and not {name.lower() for name in options} & {"assign", "subscribe", "subscribepattern"}:
+        raise UsageError("no topic: name the topics to read, or ^patterns of their names")
+    client = {f"kafka.{name.replace('_', '.')}": value for name, value in client_config(args).items()}
     for which, place in (("starting", args.start), ("ending", end)):
         if place:
             is_time = place.startswith("@")
