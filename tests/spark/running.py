@@ -13,7 +13,12 @@ from kafkawire.spark.session import LITTLE_DATA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {**LITTLE_DATA, "spark.driver.memory": "1g", "spark.sql.maxConcurrentOutputFileWriters": "7"}
+SETTINGS = {
+    **LITTLE_DATA,
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.sql.maxConcurrentOutputFileWriters": "7",
+}
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ def test_exactly_what_is_wrong_is_found(found: dict[str | None, list[Finding]]) 
 @pytest.mark.parametrize(
     ("entity", "level", "certainty", "text"),
     [
-        ("future-0", "warning", "proven", "future-0: 2 batches have times up to 2 days ahead of now"),
+        ("future-0", "warning", "proven", "future-0: times of 2 batches are up to 2 days ahead of now"),
         ("open-0", "warning", "suspected", "producer 7 wrote up to offset 0 in a transaction without an end marker"),
         ("reopened-0", "warning", "suspected", "producer 7 wrote up to offset 2 in a transaction"),
         ("small", "info", "proven", "small: 1.0 records a batch in 20 batches"),
@@ -136,7 +136,7 @@ def of_index_errors(spark: SparkSession) -> DataFrame:
             of_faults,
             {
                 "t-0": ("corruption", "error", 2, "120 bytes; the first, at byte 100: first"),
-                "b.log": ("corruption", "error", 1, "1 places in b.log"),
+                "b.log": ("corruption", "error", 1, "1 place in b.log without a sound batch, 9 bytes"),
             },
         ),
         (
@@ -144,7 +144,7 @@ def of_index_errors(spark: SparkSession) -> DataFrame:
             of_index_errors,
             {
                 "a.index": ("wrong-index", "warning", 2, "a.index: 2 problems, the first: of no use"),
-                "b.index": ("wrong-index", "warning", 1, "too long"),
+                "b.index": ("wrong-index", "warning", 1, "1 problem, the first: too long"),
             },
         ),
     ],

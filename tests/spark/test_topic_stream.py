@@ -214,6 +214,12 @@ def test_a_topic_that_is_gone_fails_or_is_left_out(broker: FilledBroker) -> None
     assert lenient.latestOffset(end, ALL) == end
 
 
+def test_a_checkpoint_of_a_query_over_another_topic_is_told_as_such(broker: FilledBroker) -> None:
+    broker.create_topic("other")
+    with pytest.raises(DataLossError, match=r"not among the topics that this query reads: t-0 \(read up to offset 7\)"):
+        stream(broker, subscribe="other").latestOffset({"t": {"0": 7}}, ALL)
+
+
 def test_what_is_done_is_committed_to_the_group_the_last_batch_too(broker: FilledBroker) -> None:
     group = {"kafka__group__id": "g", "commitOffsets": "true"}
     reader, asked = stream(broker, **group), options(broker, **group)

@@ -47,7 +47,7 @@ def _damage(faults: DataFrame) -> Iterator[Finding]:
     )
     for row in _rows(summed.orderBy(F.desc("faults"), "file")):
         name = _name(row)
-        text = f"{name}: {row.faults} places in {row.file} are no sound batches, {row.bytes} bytes"
+        text = f"{name}: {_counted(row.faults, 'place')} in {row.file} without a sound batch, {row.bytes} bytes"
         text += f"; the first, at byte {row.first.position}: {row.first.fault}"
         advice = "Stop the broker before you touch it; a replica has the data, or recovery cuts the log at the fault."
         yield Finding("corruption", "error", text, advice, entity=name, count=row.faults)
@@ -58,7 +58,7 @@ def _wrong_indexes(errors: DataFrame) -> Iterator[Finding]:
         F.count(F.lit(1)).alias("entries"), F.min(F.struct("position", "problem")).alias("first")
     )
     for row in _rows(summed.orderBy("file")):
-        text = f"{row.file}: {row.entries} problems, the first: {row.first.problem}"
+        text = f"{row.file}: {_counted(row.entries, 'problem')}, the first: {row.first.problem}"
         advice = "Stop the broker and delete the index: it is rebuilt at the start."
         yield Finding("wrong-index", "warning", text, advice, entity=row.file, count=row.entries)
 
@@ -72,7 +72,7 @@ def _future(totals: Sequence[BatchTotals]) -> Iterator[Finding]:
         count = sum(each.ahead for each in own)
         first, last = min(each.first_ahead or 0 for each in own), max(each.last_ahead or 0 for each in own)
         days = (last - time.time() * 1e6) / _DAY
-        text = f"{name}: {count} batches have times up to {days:.0f} days ahead of now"
+        text = f"{name}: times of {_counted(count, 'batch', 'batches')} are up to {days:.0f} days ahead of now"
         advice = "Retention by time keeps their segments until then: fix the producer's clock, or use LogAppendTime."
         yield Finding("future-time", "warning", text, advice, entity=name, t0=first, t1=last, count=count)
 
@@ -121,6 +121,10 @@ def _waste(totals: Sequence[BatchTotals], limits: Thresholds) -> Iterator[Findin
         if size >= limits.plain_bytes and all(each.codec == "none" for each in own):
             text = f"{topic}: {size} bytes, none of them compressed"
             yield Finding("inefficiency", "info", text, "Set compression.type (lz4 or zstd).", entity=topic)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _rows(frame: DataFrame) -> list[Row]:

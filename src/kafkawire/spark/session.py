@@ -41,7 +41,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 LITTLE_DATA: Final[Mapping[str, str]] = {
     # Queries that are over in a moment gain nothing from the optimising compiler, nor from code made for each of them,
     # and both compete with the queries for the processors.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",  # those of the user come after
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
