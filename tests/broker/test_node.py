@@ -68,6 +68,19 @@ def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: 
     assert again.create_topic("orders", 1).id != topic.id
 
 
+def test_a_deleted_topic_whose_log_lost_its_id_does_not_come_back(
+    node: Node, open_node: Callable[..., Node], files: MemoryFiles
+) -> None:
+    node.append("orders", 0, batch(b"old"))
+    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the power goes before the names do
+    node.delete_topic(node.topics.get("orders"))
+    for name in [name for name in files.names if name.name == "partition.metadata"]:
+        files.remove(name)
+    again = open_node()
+    again.create_topic("orders", 2)
+    assert again.log("orders", 0).end_offset == 0
+
+
 def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
     node.logs.create = lambda *_, **__: None  # type: ignore[method-assign,assignment]  # dies before the files are made
     node.create_topic("fresh", 2)

@@ -159,6 +159,29 @@ def test_what_stands_as_it_stood_is_not_written_again(
     assert disk.counts["rename"] == 1
 
 
+def test_a_partition_costs_no_sync_before_its_first_records_are_durable_and_its_id_with_them(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    disk.counts.clear()
+    log = logs.create("t", 0, topic_id=UUID(int=7))
+    log.append(batch(b"a"))
+    assert not {"sync", "sync_directory"} & set(disk.counts)
+    log.flush()
+    again = open_logs(disk.unplugged()).partitions["t", 0]
+    assert (again.topic_id, values(again)) == (UUID(int=7), [b"a"])
+
+
+def test_partitions_that_go_together_are_synced_once(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
+    logs = open_logs()
+    for number in range(5):
+        logs.create("t", number)
+    disk.counts.clear()
+    logs.delete("t", *range(5))
+    assert (disk.counts["rename"], disk.counts["sync_directory"]) == (5, 1)
+    assert not logs.partitions
+
+
 def test_a_name_too_long_for_the_disk_is_cut(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
     logs = open_logs()
     logs.create("t" * 249, 0)
@@ -208,7 +231,7 @@ def test_settings_can_change(open_logs: Callable[..., LogDirectory]) -> None:
     assert len(log.segments) > 1
 
 
-@pytest.mark.parametrize("kind", ["create", "write", "sync"])
+@pytest.mark.parametrize("kind", ["create", "write", "rename"])
 def test_a_disk_that_fails_while_a_partition_is_made_says_which(
     disk: FaultyFiles, open_logs: Callable[..., LogDirectory], kind: str
 ) -> None:

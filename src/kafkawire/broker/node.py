@@ -96,7 +96,7 @@ class Node:
         self.guard: Callable[[str, int], None] | None = None
         """Asked before a partition is given out to be read or written, or a topic (partition -1) to be described; what
         it raises is the answer for it."""
-        self._removed: set[UUID] = set()
+        self._removed: dict[UUID, str] = {}
         self._holding: set[Partition] = set()
         self._quiet_until = 0
         self._replay()
@@ -266,9 +266,11 @@ class Node:
             _log.error("records are refused, %s", error.message)
 
     def _drop_logs(self, topic: Topic) -> None:
-        for index in range(topic.partitions):
-            if (topic.name, index) in self.logs.partitions:
-                self.logs.delete(topic.name, index)
+        here = [index for index in range(topic.partitions) if (topic.name, index) in self.logs.partitions]
+        try:
+            self.logs.delete(topic.name, *here)
+        finally:
+            for index in here:
                 self.watchers.notify(topic.name, index)
 
     def _replay(self) -> None:
@@ -279,8 +281,9 @@ class Node:
                 case PartitionRecord():
                     self.topics.get_id(change.topic_id).partitions += 1
                 case RemoveTopicRecord():
-                    self._removed.add(change.topic_id)
-                    self.topics.remove(self.topics.get_id(change.topic_id))
+                    topic = self.topics.get_id(change.topic_id)
+                    self._removed[topic.id] = topic.name
+                    self.topics.remove(topic)
                 case ConfigRecord():
                     self._replay_config(change)
                 case ProducerIdsRecord():
@@ -312,7 +315,7 @@ class Node:
                     bytes=log.cut_bytes,
                     end=log.end_offset,
                 )
-            if log.topic_id in self._removed:
+            if log.topic_id in self._removed or (log.topic_id is None and self._is_removed(name)):
                 self.logs.delete(name, index)
             elif name not in self.topics and name != CLUSTER_METADATA:
                 _log.warning("%s belongs to no topic that this node knows, and is left alone", log.directory)
@@ -321,6 +324,10 @@ class Node:
             for index in range(topic.partitions):
                 self.logs.create(topic.name, index, topic_id=topic.id, config=config)
             self.logs.configure(topic.name, config)
+
+    def _is_removed(self, name: str) -> bool:
+        """Whether the last topic of a name was deleted: a power cut may have taken the id that its log would tell."""
+        return name not in self.topics and name in self._removed.values()
 
     def _shorten_journal(self) -> None:
         live = 2 + sum(1 + topic.partitions + len(topic.configs) for topic in self.topics)

@@ -82,9 +82,11 @@ def read_properties(files: FileSystem, path: Path) -> dict[str, str] | None:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> None:
+def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> Path:
+    """Write a partition's metadata file, which is then to be synced; its path."""
     content = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
-    replace_file(files, directory / PARTITION, content.encode())
+    replace_file(files, directory / PARTITION, content.encode(), durable=False)
+    return directory / PARTITION
 
 
 def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:

@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 
 from kafkawire.log import checkpoints
 from kafkawire.log.configs import LogConfig
-from kafkawire.log.errors import storage_error, storage_errors
+from kafkawire.log.errors import storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
@@ -109,18 +109,18 @@ class LogDirectory:
             existing.set_topic_id(topic_id)
         return existing
 
-    def delete(self, topic: str, number: int) -> None:
-        """Take a partition away: its name is free at once, its files go with the next `purge`."""
-        partition = self.partitions.pop((topic, number))
-        suffix = f"-{number}.{uuid4().hex}-delete"
-        target = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
-        try:
-            self._files.rename(partition.directory, target)
+    def delete(self, topic: str, *numbers: int) -> None:
+        """Take partitions away: their names are free at once, their files go with a later `purge`."""
+        for number in numbers:
+            partition = self.partitions[topic, number]
+            suffix = f"-{number}.{uuid4().hex}-delete"
+            target = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
+            with storage_errors(partition.directory, "deleting the partition"):
+                self._files.rename(partition.directory, target)
+            del self.partitions[topic, number]
+            self._kept_until[target.name] = self.clock() + partition.config.file_delete_delay_ms
+        with storage_errors(self.root, "deleting partitions"):
             self._files.sync_directory(self.root)
-        except OSError as error:
-            self.partitions[topic, number] = partition
-            raise storage_error(partition.directory, "deleting the partition", error) from error
-        self._kept_until[target.name] = self.clock() + partition.config.file_delete_delay_ms
 
     def purge(self) -> int:
         """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""

@@ -3,8 +3,8 @@
 Rules:
 - `Flush.run` touches only files it already holds, so it may run in any thread while appends go on; all else belongs to
   the partition's own thread.
-- Contents first, of new leader epochs too, then the names of new files, that of the partition among them; only then has
-  the recovery point moved.
+- Contents first, of new leader epochs and the topic's id too, then the names of new files, that of the partition among
+  them; only then has the recovery point moved.
 - A restart may skip a segment only if its indexes are durable too, the list of aborted transactions above all.
 - A failed sync means that the system may have dropped the bytes and forgotten that it did. So the next flush writes
   the same bytes again, from what can still be read and checks, before it syncs.
@@ -40,6 +40,7 @@ class Flush:
     files: FileSystem
     names_until: int | None
     epoch: int
+    unsynced: list[Path]
     done: bool = False
 
     def run(self) -> None:
@@ -69,6 +70,8 @@ class Durability:
         self.recovery_point = recovery_point
         self.flushed_ms = clock()
         self.names_are_durable = names_are_durable
+        self.unsynced: list[Path] = []
+        """Files beside the segments that were written, and not synced yet."""
         self._files = files
         self._directory = directory
         self._clock = clock
@@ -94,13 +97,17 @@ class Durability:
             for segment in sealed:
                 segment.spill()
                 held += segment.index_files()
+            held += map(self._files.open, self.unsynced)
             if not epochs.is_durable:
                 held.append(epochs.write_again())
-                self.names_are_durable = False
         except OSError as error:
             raise storage_error(self._directory, "flush", error) from error
+        if self.unsynced or not epochs.is_durable:
+            self.names_are_durable = False
         names_until = None if self.names_are_durable else segments.active.base_offset
-        return Flush(end, self._directory, sealed, held, self._files, names_until, epochs.latest)
+        return Flush(
+            end, self._directory, sealed, held, self._files, names_until, epochs.latest, unsynced=list(self.unsynced)
+        )
 
     def finish(self, flush: Flush, segments: Chain, epochs: LeaderEpochs, end: int) -> None:
         """Take note of how a flush ended; a log that was cut meanwhile ends before it."""
@@ -109,6 +116,7 @@ class Durability:
             return
         for segment in flush.sealed:
             segment.is_durable = True
+        self.unsynced = [path for path in self.unsynced if path not in flush.unsynced]
         if flush.epoch == epochs.latest:
             epochs.is_durable = True
         if flush.names_until == segments.active.base_offset:

@@ -117,9 +117,9 @@ class Partition:
         return f"Partition({self.directory.name}, {self.log_start_offset}..{self.end_offset})"
 
     def set_topic_id(self, topic_id: UUID) -> None:
-        """Tell the log its topic's id, once."""
+        """Tell the log its topic's id, once; it is durable with the first records."""
         with storage_errors(self.directory, "writing the topic id"):
-            write_topic_id(self.files, self.directory, topic_id)
+            self.durability.unsynced.append(write_topic_id(self.files, self.directory, topic_id))
         self.topic_id = topic_id
 
     @property
