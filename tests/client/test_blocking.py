@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.topics import until
 
-from kafkawire.client import RebalanceListener, TopicPartition
+import kafkawire.client
+from kafkawire.client import ConsumerRecord, RebalanceListener, TopicPartition, blocking
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.client.described import NewTopic
 from kafkawire.client.errors import (
@@ -26,6 +27,8 @@ from kafkawire.client.shared_loop import SHARED
 from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.client.conftest import RunningBroker
 
     from kafkawire.client.delivery import Delivery
@@ -95,6 +98,39 @@ def test_a_seek_drops_what_the_loop_had_taken(broker: RunningBroker, topic: str)
         assert next(records).offset == 90
         consumer.seek_to_beginning()
         assert next(records).offset == 0
+
+
+def test_what_a_loop_took_and_left_comes_again_whatever_is_asked_next(broker: RunningBroker, topic: str) -> None:
+    for partition in (0, 1):
+        broker.fill(topic, 50, partition=partition)
+    first, second = (TopicPartition(topic, number) for number in (0, 1))
+
+    def left_after(consumer: Consumer, step: Callable[[], object]) -> set[tuple[int, int]]:
+        """What is read after a loop was left at its first record and something else was asked for."""
+        consumer.seek(first, 0)
+        consumer.seek(second, 0)
+        taken = [next(iter(consumer)), step()]
+        seen = {(record.partition, record.offset) for record in taken if isinstance(record, ConsumerRecord)}
+        while len(seen) < 100 and (found := consumer.getmany(timeout_ms=10_000, max_records=7)):
+            seen |= {(record.partition, record.offset) for records in found.values() for record in records}
+        return seen
+
+    everything = {(partition, offset) for partition in (0, 1) for offset in range(50)}
+    with consumer_of(broker) as consumer:
+        consumer.assign([first, second])
+        assert left_after(consumer, lambda: None) == everything
+        assert left_after(consumer, lambda: consumer.seek_to_beginning(second)) == everything
+        assert left_after(consumer, lambda: consumer.assign([second, first])) == everything
+        assert left_after(consumer, consumer.getone) == everything
+
+
+@pytest.mark.parametrize("name", ["Producer", "Consumer", "Admin"])
+def test_plain_clients_have_what_the_others_have(name: str) -> None:
+    def public(kind: type) -> set[str]:
+        return {each for each in dir(kind) if not each.startswith("_")}
+
+    of_the_loop = {"start", "stop", "take", "wait", "mark", "known_topics"}
+    assert public(getattr(kafkawire.client, name)) - of_the_loop == public(getattr(blocking, name)) - {"close"}
 
 
 def test_many_records_one_record_and_columns(broker: RunningBroker, topic: str) -> None:

@@ -3,7 +3,7 @@
 Rules:
 - A client is opened by making it and closed by `close` or its `with`; between, any thread may call it.
 - Iterating a consumer takes records in runs, but its position moves record by record: what is committed is what the
-  loop has come to.
+  loop has come to. Whatever else is asked of the consumer, the rest of a run is given back first.
 - A record of a topic that is not known yet waits for it in `send`, as in Java's producer, so that it does not keep the
   records of other threads waiting.
 """
@@ -101,9 +101,17 @@ class Producer(BlockingClient):
                 SHARED.loop.call_soon_threadsafe(self._start_pump)
         return future
 
-    def send_and_wait(self, topic: str, value: Any = None, key: Any = None, **more: Any) -> RecordMetadata:
+    def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+    ) -> RecordMetadata:
         """Take a record and wait for its place."""
-        return self.send(topic, value, key, **more).result()
+        return self.send(topic, value, key, partition, timestamp_ms, headers).result()
 
     def flush(self) -> None:
         """Send everything that was taken so far, and wait for it."""
@@ -225,12 +233,12 @@ class Consumer(BlockingClient):
         listener: RebalanceListener | None = None,
     ) -> None:
         """Read these topics, or those whose names match; the listener is called on a thread of its own."""
-        self._run_of.clear()
+        self._give_back()
         told = None if listener is None else _Aside(listener)
         self._on_loop(partial(self._client.subscribe, topics, pattern, told))
 
     def unsubscribe(self) -> None:
-        self._run_of.clear()
+        self._give_back()
         self._run(self._client.unsubscribe())
 
     def subscription(self) -> frozenset[str]:
@@ -238,7 +246,7 @@ class Consumer(BlockingClient):
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Read exactly these partitions."""
-        self._run_of.clear()
+        self._give_back()
         self._on_loop(partial(self._client.assign, list(partitions)))
 
     def assignment(self) -> set[TopicPartition]:
@@ -246,16 +254,19 @@ class Consumer(BlockingClient):
 
     def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
         """The next record, waited for."""
+        self._give_back()
         return self._run(self._client.getone(*partitions))
 
     def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """The records that are there, waited for at most so long."""
+        self._give_back()
         return self._run(self._client.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records))
 
     def arrow(self, columns: Sequence[str] | None = None, *, timeout_ms: int | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches as they come."""
+        self._give_back()
         batches = self._client.arrow(columns, timeout_ms=timeout_ms)
         while self._is_open:
             batch = self._run(_next_or_none(batches))
@@ -279,15 +290,15 @@ class Consumer(BlockingClient):
         self._on_loop(partial(self._client.seek, partition, offset))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        self._run_of.clear()
+        self._give_back()
         self._run(self._client.seek_to_beginning(*partitions))
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        self._run_of.clear()
+        self._give_back()
         self._run(self._client.seek_to_end(*partitions))
 
     def seek_to_committed(self, *partitions: TopicPartition) -> None:
-        self._run_of.clear()
+        self._give_back()
         self._run(self._client.seek_to_committed(*partitions))
 
     def pause(self, *partitions: TopicPartition) -> None:
@@ -301,6 +312,9 @@ class Consumer(BlockingClient):
 
     def highwater(self, partition: TopicPartition) -> int | None:
         return self._on_loop(partial(self._client.highwater, partition))
+
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        return self._on_loop(partial(self._client.last_stable_offset, partition))
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
@@ -322,6 +336,15 @@ class Consumer(BlockingClient):
     def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
         """Send any message of any version; its answer."""
         return self._run(self._client.raw(message, node_id=node_id, version=version))
+
+    def _give_back(self) -> None:
+        if self._run_of:
+            left, self._run_of = self._run_of, {}
+            self._on_loop(partial(self._return_to, {place: records[0].offset for place, records in left.items()}))
+
+    def _return_to(self, offsets: dict[TopicPartition, int]) -> None:
+        for partition in self._client.assignment() & offsets.keys():
+            self._client.seek(partition, offsets[partition])
 
     async def _next_run(self) -> dict[TopicPartition, deque[ConsumerRecord]]:
         while True:
