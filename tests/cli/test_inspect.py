@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -114,3 +115,16 @@ def test_a_log_file_is_pointed_elsewhere(tmp_path: Path, capsys: pytest.CaptureF
     path.write_bytes(batch(b"a"))
     assert main(["inspect", str(path)]) == 2
     assert "name the directory of the log" in capsys.readouterr().err
+
+
+def test_records_are_not_left_out_for_want_of_a_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "packed.pcap"
+    one = Conversation().open()
+    one.exchange(produce(batch(b"a", compression="snappy")), produced(5), 9)
+    path.write_bytes(write_pcap(one.packets))
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    assert main(["inspect", str(path), "--table", "batches"]) == 0
+    assert main(["inspect", str(path), "--table", "records"]) == 1
+    assert "pip install 'kafkawire[codecs]'" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from tests.inspect.trees import assert_tiles
 
@@ -129,7 +131,7 @@ def test_a_fault_in_packed_data_is_told() -> None:
 
 
 def test_a_bomb_is_refused_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafkawire.inspect.batches.MAX_UNPACKED", 100_000)
+    monkeypatch.setattr("kafkawire.inspect.packed.MAX_UNPACKED", 100_000)
     bomb = bytes(compress("zstd", bytes(1_000_000)))
     head = batch(compression="zstd", count=1)[:61]
     data = head[:8] + (len(bomb) + 49).to_bytes(4, "big") + head[12:] + bomb
@@ -190,3 +192,12 @@ def test_a_part_of_a_snapshot_is_opened_only_if_it_begins_with_a_batch(cut: int)
     space = explain_message(data, "FetchSnapshotResponse", 0).space
     assert ("topics[0].partitions[0].unaligned_records[0].crc" in leaves(space)) == (cut == 0)
     assert faults(space) == []
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_codec_without_its_library_is_told_with_the_remedy(magic: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = batch(magic, "snappy")
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    ((path, text),) = faults(explain_records(data).space)
+    assert path == ("[0].records" if magic == 2 else "[0].value")
+    assert text.startswith("expected a library that unpacks snappy, found none, pip install 'kafkawire[codecs]', at")

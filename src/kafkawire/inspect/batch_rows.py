@@ -19,7 +19,15 @@ import pyarrow.compute as pc
 
 from kafkawire.inspect.rows import Rows
 from kafkawire.inspect.tables import RECORDS
-from kafkawire.records import CorruptRecordError, RecordsError, parse_header, read_batches, scan_batches, to_arrow
+from kafkawire.records import (
+    ColumnSizeError,
+    CorruptRecordError,
+    RecordsError,
+    parse_header,
+    read_batches,
+    scan_batches,
+    to_arrow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +134,7 @@ class RecordRows(Rows):
             return
         try:
             found = to_arrow(b"".join([each.data for each in packed]), columns=_UNPACKED, verify=False)
-        except RecordsError:
+        except (CorruptRecordError, ColumnSizeError):
             for each in packed:
                 self._unpack_singly(each)
         else:
@@ -134,7 +142,7 @@ class RecordRows(Rows):
 
     def _unpack_singly(self, packed: _Packed) -> None:
         """The records before one that cannot be read."""
-        with suppress(RecordsError):
+        with suppress(CorruptRecordError):
             for batch in read_batches(packed.data):
                 if batch.is_control:
                     continue

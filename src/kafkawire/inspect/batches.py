@@ -5,7 +5,7 @@ Rules:
 - A cut batch at the end is no fault (Fetch responses end so): it is one leaf. An impossible size or magic is one, and
   ends the batches.
 - A wrong CRC is a fault of its leaf, and the batch is explained nevertheless.
-- Packed records are one leaf; what they unpack to, at most MAX_UNPACKED bytes, is its inner space.
+- Packed records are one leaf with an inner space: see `packed.py`.
 """
 
 from __future__ import annotations
@@ -14,19 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.inspect.cursor import INT8, INT16, INT32, INT64, Cursor
-from kafkawire.inspect.legacy import MAX_UNPACKED, add_crc, explain_message
+from kafkawire.inspect.legacy import add_crc, explain_message
 from kafkawire.inspect.notes import utc
+from kafkawire.inspect.packed import codec_name, open_packed
 from kafkawire.inspect.record import BatchContext, explain_records
-from kafkawire.inspect.tree import Fault, Node, Space
-from kafkawire.records import (
-    HEADER_SIZE,
-    Codec,
-    CorruptRecordError,
-    RecordsError,
-    crc32c,
-    decompress,
-    read_batches,
-)
+from kafkawire.inspect.tree import Fault, Node
+from kafkawire.records import HEADER_SIZE, CorruptRecordError, crc32c, read_batches
 
 if TYPE_CHECKING:
     import struct
@@ -91,7 +84,7 @@ def _summary(view: memoryview, position: int) -> str:
 
 def _attribute_names(attributes: int) -> list[str]:
     codec = attributes & 7
-    names = [] if not codec else [Codec(codec).name.lower() if codec <= 4 else f"codec {codec}"]
+    names = [codec_name(codec)] if codec else []
     return names + [name for bit, name in _FLAGS if attributes & bit]
 
 
@@ -137,18 +130,13 @@ def _add_records(root: Node, view: memoryview, start: int, end: int, batch: Batc
             )
         )
         return
-    name = Codec(codec).name.lower() if codec <= 4 else f"codec {codec}"
-    leaf = root.add(Node("records", start, end - start, f"{name} data", view[start:end]))
-    try:
-        unpacked = memoryview(decompress(codec, view[start:end], limit=MAX_UNPACKED, position=batch.base_offset))
-    except RecordsError as error:
-        leaf.fault = Fault(start, f"{name} data", str(error).partition(": ")[2] or str(error))
-        return
-    leaf.note = f"{len(unpacked)} bytes unpacked"
-    inside = Node(
-        "", 0, len(unpacked), "records", count, expand=lambda: explain_records(unpacked, 0, len(unpacked), batch, count)
-    )
-    leaf.inner = Space(f"{name} data unpacked, {len(unpacked)} bytes", unpacked, inside)
+    leaf = root.add(Node("records", start, end - start, f"{codec_name(codec)} data", view[start:end]))
+
+    def inside(unpacked: memoryview) -> Node:
+        expand = partial(explain_records, unpacked, 0, len(unpacked), batch, count)
+        return Node("", 0, len(unpacked), "records", count, expand=expand)
+
+    open_packed(leaf, codec, 2, inside)
 
 
 def _none(value: int) -> str:

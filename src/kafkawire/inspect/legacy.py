@@ -15,13 +15,11 @@ from zlib import crc32
 from kafkawire.codec.errors import DecodeError
 from kafkawire.inspect.cursor import INT8, INT32, INT64, UINT32, Cursor, fault_of
 from kafkawire.inspect.notes import utc
+from kafkawire.inspect.packed import codec_name, open_packed
 from kafkawire.inspect.payloads import add_payload, open_key, open_value, take_payload
-from kafkawire.inspect.tree import Fault, Node, Space
-from kafkawire.records import Codec, RecordsError, decompress
+from kafkawire.inspect.tree import Fault, Node
 
-MAX_UNPACKED: Final = 64 * 1024 * 1024
 _SMALLEST: Final = (14, 22)
-_LARGEST_CODEC: Final = Codec.LZ4
 _APPEND_TIME: Final = 8
 
 
@@ -32,7 +30,7 @@ def explain_message(
     offset, codec = INT64.unpack_from(view, start)[0], view[start + 17] & 7
     note = f"offset {offset + (base or 0)}"
     if codec:
-        note += f", {_codec_name(codec)} wrapper"
+        note += f", {codec_name(codec)} wrapper"
     expand = partial(_message, view, start, end, topic, base)
     return Node(name, start, end - start, f"message v{view[start + 16]}", None, note, expand=expand)
 
@@ -48,7 +46,7 @@ def _message(view: memoryview, start: int, end: int, topic: str | None, base: in
     cursor.leaf(root, "magic", "int8", magic)
     attributes = cursor.fixed(INT8)
     codec = attributes & 7
-    parts = [_codec_name(codec)] if codec else []
+    parts = [codec_name(codec)] if codec else []
     if magic == 1 and attributes & _APPEND_TIME:
         parts.append("log append time")
     cursor.leaf(root, "attributes", "int8", attributes, ", ".join(parts))
@@ -87,20 +85,16 @@ def add_crc(cursor: Cursor, root: Node, algorithm: str, computed: int) -> None:
 def _add_packed(
     cursor: Cursor, root: Node, value: memoryview, codec: int, magic: int, topic: str | None, offset: int | None
 ) -> None:
-    name, start = _codec_name(codec), cursor.position - len(value)
-    leaf = cursor.leaf(root, "value", f"{name} data", value)
+    leaf = cursor.leaf(root, "value", f"{codec_name(codec)} data", value)
     if offset is None:
-        leaf.fault = Fault(start, "a message without a codec inside a wrapper", name)
+        start = cursor.position - len(value)
+        leaf.fault = Fault(start, "a message without a codec inside a wrapper", codec_name(codec))
         return
-    try:
-        unpacked = memoryview(decompress(codec, value, magic=magic, limit=MAX_UNPACKED))
-    except RecordsError as error:
-        leaf.fault = Fault(start, f"{name} data", str(error).partition(": ")[2] or str(error))
-        return
-    leaf.note = f"{len(unpacked)} bytes unpacked"
-    expand = partial(_message_set, unpacked, topic, magic, offset)
-    inside = Node("", 0, len(unpacked), "messages", expand=expand)
-    leaf.inner = Space(f"{name} data unpacked, {len(unpacked)} bytes", unpacked, inside)
+
+    def inside(unpacked: memoryview) -> Node:
+        return Node("", 0, len(unpacked), "messages", expand=partial(_message_set, unpacked, topic, magic, offset))
+
+    open_packed(leaf, codec, magic, inside)
 
 
 def _message_set(view: memoryview, topic: str | None, magic: int, wrapper_offset: int) -> list[Node]:
@@ -130,7 +124,3 @@ def _spans(view: memoryview) -> tuple[list[tuple[int, int]], Fault | None]:
         spans.append((position, position + 12 + size))
         position += 12 + size
     return spans, None
-
-
-def _codec_name(codec: int) -> str:
-    return Codec(codec).name.lower() if codec <= _LARGEST_CODEC else f"codec {codec}"
