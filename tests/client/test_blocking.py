@@ -172,6 +172,20 @@ def test_a_listener_may_call_the_consumer_and_wait(broker: RunningBroker, topic:
         assert consumer.committed(first) == 9
 
 
+def test_a_callback_that_fails_keeps_nobody_from_being_told(
+    broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Delivery) -> None:
+        raise ZeroDivisionError("the application's")
+
+    with Producer(bootstrap_servers=broker.bootstrap, linger_ms=60_000) as producer:
+        deliveries = [producer.send(topic, b"x", partition=0) for _ in range(5)]
+        deliveries[1].add_done_callback(fail)
+        producer.flush()
+        assert [delivery.result(60).offset for delivery in deliveries] == list(range(5))
+    assert "a callback of a delivery failed" in caplog.messages
+
+
 def test_a_callback_may_send_but_not_wait_for_itself(broker: RunningBroker, topic: str) -> None:
     broker.create_topic(f"{topic}-2")
     errors: list[ClientError] = []

@@ -2,12 +2,14 @@
 
 Rules:
 - It is set once, on the clients' thread, and asked for from any thread.
+- A callback that fails is logged; whoever else waits is told all the same.
 - It costs little until somebody waits: `concurrent.futures.Future` makes a lock and a condition for each, which is more
   than sending the record takes.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from typing import TYPE_CHECKING, Final
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.outcome import RecordMetadata
 
+_log = logging.getLogger("kafkawire.client")
 _LOCK: Final = threading.Lock()
 os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
@@ -84,4 +87,7 @@ class Delivery:
         if waiter is not None:
             waiter.set()
         for call in callbacks or ():
-            call(self)
+            try:
+                call(self)
+            except Exception:
+                _log.exception("a callback of a delivery failed")
