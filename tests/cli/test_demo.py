@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = [
-    pytest.mark.timeout(240),
-    # kafka-python reads its schemas by a way that Python has deprecated.
-    pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
-]
+# kafka-python reads its schemas by a way that Python has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
 
 Capture = pytest.CaptureFixture[str]
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = pytest.mark.timeout(240)
 
 Capture = pytest.CaptureFixture[str]
 

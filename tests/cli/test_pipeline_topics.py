@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["spark"]
-pytestmark = pytest.mark.timeout(480)
 
 Capture = pytest.CaptureFixture[str]
 ORDERS, AUDIT = TopicPartition("orders", 0), TopicPartition("audit", 0)

@@ -23,6 +23,15 @@ SILENCE = "never answer"
 HANG_UP = "close the connection"
 
 
+async def stop_listening(server: asyncio.Server) -> None:
+    """Close a server; asyncio would lose a connection that it has taken and not yet handed over."""
+    for listener in server.sockets:
+        asyncio.get_running_loop().remove_reader(listener.fileno())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    server.close()
+
+
 class FakeBroker:
     """Listens on a free port while its `async with` lasts; `requests` are what it was asked."""
 
@@ -49,7 +58,7 @@ class FakeBroker:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
+        await stop_listening(self._server)
         for writer in list(self._writers):
             writer.transport.abort()
         await asyncio.sleep(0.01)

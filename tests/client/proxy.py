@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+from tests.client.fake import stop_listening
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
 
 _PORT = struct.Struct(">i")
 
@@ -33,9 +38,11 @@ class FaultyProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
+        await stop_listening(self._server)
         self.release()
         self.cut()
+        for task in self._links:
+            task.cancel()
         await asyncio.gather(*self._links, return_exceptions=True)
 
     @property
@@ -58,7 +65,16 @@ class FaultyProxy:
         for gate in self._gates:
             gate.set()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        self._keep(self._link(reader, writer))
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._links.add(task)
+        task.add_done_callback(self._links.discard)
+
+    async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuses:
             writer.transport.abort()
             return
@@ -67,14 +83,12 @@ class FaultyProxy:
         except OSError:
             writer.transport.abort()
             return
-        self._writers |= {writer, upstream_writer}
+        self._writers.add(upstream_writer)
         gate = asyncio.Event()
         gate.set()
         self._gates.append(gate)
         for source, sink, answers in ((reader, upstream_writer, False), (upstream_reader, writer, True)):
-            task = asyncio.create_task(self._forward(source, sink, gate, answers))
-            self._links.add(task)
-            task.add_done_callback(self._links.discard)
+            self._keep(self._forward(source, sink, gate, answers))
 
     async def _forward(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, gate: asyncio.Event, answers: bool

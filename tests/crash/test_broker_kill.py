@@ -174,7 +174,7 @@ class Application:
             found += batch
 
 
-@pytest.mark.timeout(max(300, 6 * ROUNDS))
+@pytest.mark.timeout(max(900, 6 * ROUNDS))
 def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     with Victim(tmp_path / "data") as victim:
         victim.start()

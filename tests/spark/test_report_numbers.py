@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(240)
 SHOWN = ("hanging transaction", "duplicates", "rebalance storm", "unknown topic", "TLS to plaintext")
 
 
