@@ -224,7 +224,7 @@ def test_files_of_what_was_deleted_go_after_their_delay(node: Node, files: Memor
     def left() -> tuple[bool, bool]:
         asyncio.run(Maintenance(node).remove_files())
         segments = any(name.suffix == ".deleted" for name in files.names)
-        return segments, any(name.name.endswith("-delete") for name in files.directories)
+        return segments, any(name.name.endswith("-delete") for name in files.folders)
 
     assert left() == (True, True)
     clock.advance(log.config.file_delete_delay_ms)

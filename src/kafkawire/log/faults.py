@@ -15,7 +15,7 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkawire.log.memory import MemoryFile, MemoryFiles, moved
+from kafkawire.log.memory import MemoryFile, MemoryFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,8 +105,8 @@ class FaultyFiles(MemoryFiles):
 
     def rename(self, source: Path, target: Path) -> None:
         self.strike("rename")
-        if source in self.directories:
-            self._durable_names = {moved(name, source, target): file for name, file in self._durable_names.items()}
+        if source in self.folders:
+            self._durable_names = {_moved(name, source, target): file for name, file in self._durable_names.items()}
         super().rename(source, target)
 
     def sync_directory(self, path: Path) -> None:
@@ -126,9 +126,16 @@ class FaultyFiles(MemoryFiles):
 
     def _reborn(self, contents: dict[Path, bytes]) -> FaultyFiles:
         files = FaultyFiles(self.clock)
-        files.directories = set(self.directories)
+        for folder in self.folders:
+            files.make_directory(folder)
         for name, content in contents.items():
-            file = FaultyFile(files)
-            file.data, file.durable = bytearray(content), content
-            files.names[name] = files._durable_names[name] = file
+            if name.parent in files.folders:
+                file = FaultyFile(files)
+                file.data, file.durable = bytearray(content), content
+                files.folders[name.parent][name.name] = files._durable_names[name] = file
         return files
+
+
+def _moved(path: Path, source: Path, target: Path) -> Path:
+    """Where a path is after the rename of one of its parents."""
+    return target / path.relative_to(source) if path == source or source in path.parents else path

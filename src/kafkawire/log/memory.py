@@ -61,71 +61,84 @@ class MemoryLock:
 
 
 class MemoryFiles:
-    """Names and their files, in a dictionary."""
+    """Folders, and what is in them."""
 
     def __init__(self, clock: Callable[[], int] = lambda: 0) -> None:
-        self.names: dict[Path, MemoryFile] = {}
-        self.directories: set[Path] = {Path("/")}
+        self.folders: dict[Path, dict[str, MemoryFile | None]] = {Path("/"): {}}
+        """What each folder holds by name: a file, or None for a folder."""
         self.clock = clock
         self._guard = RLock()
+
+    @property
+    def names(self) -> dict[Path, MemoryFile]:
+        """Every file by its path."""
+        return {
+            folder / name: file
+            for folder, inside in self.folders.items()
+            for name, file in inside.items()
+            if file is not None
+        }
 
     def make_file(self) -> MemoryFile:
         return MemoryFile(self.clock)
 
     def open(self, path: Path, *, create: bool = False) -> MemoryFile:
-        file = self.names.get(path)
-        if file is not None:
-            return file
         with self._guard:
-            if not create or path.parent not in self.directories:
-                raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
-            file = self.names[path] = self.make_file()
-        return file
+            folder = self.folders.get(path.parent, {})
+            file = folder.get(path.name)
+            if file is None:
+                if not create or path.parent not in self.folders:
+                    raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
+                file = folder[path.name] = self.make_file()
+            return file
 
     def list(self, path: Path) -> list[Entry]:
-        if path not in self.directories:
-            raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
         with self._guard:
-            found = [
-                Entry(name.name, file.size(), file.modified_ms, False)
-                for name, file in self.names.items()
-                if name.parent == path
+            if path not in self.folders:
+                raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
+            return [
+                Entry(name, 0, 0, True) if file is None else Entry(name, file.size(), file.modified_ms, False)
+                for name, file in self.folders[path].items()
             ]
-            inside = [child for child in self.directories if child.parent == path and child != path]
-        return found + [Entry(child.name, 0, 0, True) for child in inside]
 
     def exists(self, path: Path) -> bool:
-        return path in self.names or path in self.directories
+        return path in self.folders or path.name in self.folders.get(path.parent, {})
 
     def make_directory(self, path: Path) -> None:
-        self.directories.update([path, *path.parents])
+        with self._guard:
+            for folder in (*reversed(path.parents), path):
+                if folder not in self.folders:
+                    self.folders[folder] = {}
+                    if folder != folder.parent:
+                        self.folders[folder.parent][folder.name] = None
 
     def rename(self, source: Path, target: Path) -> None:
         with self._guard:
-            if source in self.directories:
-                self.directories = {moved(path, source, target) for path in self.directories}
-                self.names = {moved(path, source, target): file for path, file in self.names.items()}
-            elif source in self.names:
-                self.names[target] = self.names.pop(source)
-            else:
+            if not self.exists(source):
                 raise FileNotFoundError(errno.ENOENT, "no such file", str(source))
+            if source in self.folders:
+                self._move(source, target)
+            self.folders[target.parent][target.name] = self.folders[source.parent].pop(source.name)
+
+    def _move(self, source: Path, target: Path) -> None:
+        inside = self.folders[target] = self.folders.pop(source)
+        for name, file in inside.items():
+            if file is None:
+                self._move(source / name, target / name)
 
     def remove(self, path: Path) -> None:
         with self._guard:
-            self.names.pop(path, None)
+            self.folders.get(path.parent, {}).pop(path.name, None)
 
     def remove_directory(self, path: Path) -> None:
-        if any(name.parent == path for name in self.names):
-            raise OSError(errno.ENOTEMPTY, "directory not empty", str(path))
-        self.directories.discard(path)
+        with self._guard:
+            if self.folders.get(path):
+                raise OSError(errno.ENOTEMPTY, "directory not empty", str(path))
+            if self.folders.pop(path, None) is not None:
+                del self.folders[path.parent][path.name]
 
     def sync_directory(self, path: Path) -> None:
         """Nothing outlives this process anyway."""
 
     def lock(self, path: Path) -> MemoryLock:
         return MemoryLock()
-
-
-def moved(path: Path, source: Path, target: Path) -> Path:
-    """Where a path is after the rename of one of its parents."""
-    return target / path.relative_to(source) if path == source or source in path.parents else path
