@@ -52,7 +52,8 @@ class Started(NamedTuple):
 @contextmanager
 def server(*command: str) -> Iterator[Started]:
     start = perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.PIPE, stderr=quiet, text=True)
     assert process.stdout is not None
     found = re.search(r"(\d+)(?: |$)", process.stdout.readline().rpartition(":")[2])
     assert found is not None

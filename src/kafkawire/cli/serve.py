@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in a properties file")
     parser.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus there")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="how log lines look")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log every request too")
 
 
 def run(args: argparse.Namespace) -> int:
