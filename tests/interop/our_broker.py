@@ -84,9 +84,9 @@ class CountingProxy(FaultyProxy):
 
     connections = 0
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        await super()._accept(reader, writer)
+        super()._accept(reader, writer)
 
 
 class FailingNetwork:
