@@ -51,6 +51,17 @@ def test_what_becomes_of_topics_is_told(node: Node, caplog: pytest.LogCaptureFix
     assert (told[1]["partitions"], told[2]["settings"]) == (3, "retention.ms=default")
 
 
+def test_a_password_is_not_told(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    node.configure_broker("", {"ssl.keystore.password": "s3cret", "no.such.name": "s3cret", "num.partitions": "3"})
+    node.configure_broker("", {"ssl.keystore.password": None})
+    assert [each["settings"] for each in events(caplog)] == [
+        "ssl.keystore.password=hidden no.such.name=hidden num.partitions=3",
+        "ssl.keystore.password=default",
+    ]
+    assert "s3cret" not in caplog.text
+
+
 def test_a_torn_log_is_told_of_at_the_start(
     node: Node, open_node: Callable[..., Node], caplog: pytest.LogCaptureFixture
 ) -> None:

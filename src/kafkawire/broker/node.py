@@ -17,6 +17,7 @@ import logging
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from kafkawire.broker.configs import keys
 from kafkawire.broker.events import tell
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
@@ -365,7 +366,15 @@ class Node:
 
 
 def _words(settings: Mapping[str, str | None]) -> str:
-    return " ".join(f"{name}={'default' if value is None else value}" for name, value in settings.items())
+    return " ".join(f"{name}={_word(name, value)}" for name, value in settings.items())
+
+
+def _word(name: str, value: str | None) -> str:
+    """A value as the log tells it: no password, nor what nobody knows to be none."""
+    if value is None:
+        return "default"
+    key = keys("broker").get(name) or keys("topic").get(name)
+    return "hidden" if key is None or key.is_sensitive else value
 
 
 def _config_record(resource: int, owner: str, name: str, value: str | None) -> ConfigRecord:
