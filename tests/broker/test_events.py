@@ -33,6 +33,12 @@ def test_words_with_spaces_are_quoted(caplog: pytest.LogCaptureFixture) -> None:
     assert events(caplog) == [{"event": "member dropped", "group": "a b", "member": "c", "reason": ""}]
 
 
+def test_no_name_makes_a_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    tell("member joined", group="a\nbroker\u2028stopped", member="\x1b[2J", topic="bücher")
+    assert caplog.messages == [r'member joined group="a\nbroker\u2028stopped" member="\u001b[2J" topic=bücher']
+
+
 def test_what_becomes_of_topics_is_told(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     topic = node.create_topic("fresh", 2, {"retention.ms": "7"})

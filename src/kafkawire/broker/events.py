@@ -4,6 +4,7 @@ Rules:
 - A line is for who operates the broker: what began, ended or changed, not what every request does. That is there too,
   for `-v`, and costs nothing without.
 - Fields have the same names in every event.
+- Clients choose names: whatever is in one, it begins no line and moves no cursor.
 """
 
 from __future__ import annotations
@@ -32,4 +33,4 @@ def tells_all() -> bool:
 
 def _text(value: object) -> str:
     text = str(value)
-    return json.dumps(text) if not text or " " in text or '"' in text else text
+    return json.dumps(text) if not text or " " in text or '"' in text or not text.isprintable() else text
