@@ -4,16 +4,73 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.broker.asking import batch, values
 from tests.broker.peer import Peer
 from tests.broker.test_connection import fetch, produce
 
-from kafkawire.messages import FetchRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest
+from kafkawire.messages import (
+    DeleteRecordsRequest,
+    DescribeProducersRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    Message,
+    MetadataRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.testing.faults import Faults
+from kafkawire.testing.faults import PARTITIONED, Faults
 
 if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
+
+
+REQUESTS: dict[str, tuple[Message, int]] = {
+    "DeleteRecords": (
+        DeleteRecordsRequest(
+            topics=[
+                DeleteRecordsRequest.DeleteRecordsTopic(
+                    name="orders", partitions=[DeleteRecordsRequest.DeleteRecordsPartition(offset=0)]
+                )
+            ]
+        ),
+        2,
+    ),
+    "DescribeProducers": (
+        DescribeProducersRequest(topics=[DescribeProducersRequest.TopicRequest(name="orders", partition_indexes=[0])]),
+        0,
+    ),
+    "Fetch": (fetch("orders"), 12),
+    "ListOffsets": (
+        ListOffsetsRequest(
+            topics=[
+                ListOffsetsRequest.ListOffsetsTopic(
+                    name="orders", partitions=[ListOffsetsRequest.ListOffsetsPartition(timestamp=-1)]
+                )
+            ]
+        ),
+        5,
+    ),
+    "OffsetForLeaderEpoch": (
+        OffsetForLeaderEpochRequest(
+            topics=[
+                OffsetForLeaderEpochRequest.OffsetForLeaderTopic(
+                    topic="orders", partitions=[OffsetForLeaderEpochRequest.OffsetForLeaderPartition()]
+                )
+            ]
+        ),
+        4,
+    ),
+    "Produce": (produce("orders", batch(b"a")), 9),
+}
+
+
+def error_of(answer: Any) -> int:
+    """The error of the one partition that was asked for."""
+    (topic,) = answer.responses if hasattr(answer, "responses") else answer.topics
+    (partition,) = topic.partition_responses if hasattr(topic, "partition_responses") else topic.partitions
+    return int(partition.error_code)
 
 
 def codes(answer: Any) -> list[int]:
@@ -41,6 +98,15 @@ def test_an_error_for_a_topic_is_one_for_all_its_partitions_in_a_request(kafka_b
     with Peer(kafka_broker) as peer:
         told = [[each.error_code for each in peer.call(request, 5).topics[0].partitions] for _ in range(2)]
     assert told == [[ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3, [ErrorCode.NONE] * 3]
+
+
+@pytest.mark.parametrize("name", sorted(PARTITIONED))
+def test_every_api_of_partitions_can_fail_for_one_topic(kafka_broker: RunningBroker, name: str) -> None:
+    kafka_broker.create_topic("orders")
+    kafka_broker.fail_next(name, "NOT_LEADER_OR_FOLLOWER", topic="orders")
+    with Peer(kafka_broker) as peer:
+        told = [error_of(peer.call(*REQUESTS[name])) for _ in range(2)]
+    assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE]
 
 
 def test_a_fetch_fails_in_its_partitions_and_only_a_refused_session_as_a_whole(

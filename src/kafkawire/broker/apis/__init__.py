@@ -13,6 +13,7 @@ Rules:
 - A handler reads its request, asks the owner of the state, and writes the response; it keeps nothing itself.
 - What waits is an `async def`, or a plain function that returns an awaitable when it has to: a future of the loop,
   ended by `clock.wait` with the node's clock. No thread, no sleep, no asyncio timeouts (they follow another clock).
+- The partitions of a request are asked for before it first waits: until then a test's guard knows whose they are.
 - A connection that is lost cancels what it waits for.
 - Raising a KafkaError answers with its code (see `serving`); an error of one element of the request goes into that
   element's own error code, never up.

@@ -16,6 +16,8 @@ from kafkawire.messages import DeleteRecordsResponse
 from kafkawire.messages.errors import InvalidTopicError, KafkaError, OffsetOutOfRangeError, PolicyViolationError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from kafkawire.broker.node import Node
     from kafkawire.messages import DeleteRecordsRequest
 
@@ -33,7 +35,7 @@ def refuse(request: DeleteRecordsRequest, refusal: ErrorAnswer, context: Request
 
 
 @serves("DeleteRecords", refuse=refuse)
-async def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> Awaitable[DeleteRecordsResponse]:
     response = DeleteRecordsResponse()
     for topic in request.topics:
         answered = DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name)
@@ -44,6 +46,10 @@ async def handle(node: Node, request: DeleteRecordsRequest, context: RequestCont
             except KafkaError as error:
                 answered.partitions.append(_result(each.partition_index, -1, error.code))
         response.topics.append(answered)
+    return _checkpoint(node, response)
+
+
+async def _checkpoint(node: Node, response: DeleteRecordsResponse) -> DeleteRecordsResponse:
     await asyncio.get_running_loop().run_in_executor(None, node.logs.begin_checkpoint())
     return response
 
