@@ -89,6 +89,8 @@ def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
     with pytest.raises(NotRunningError):
         RunningBroker().create_topic("orders")
     with pytest.raises(NotRunningError):
+        RunningBroker().produce("orders", b"a")
+    with pytest.raises(NotRunningError):
         _ = RunningBroker().bootstrap_servers
 
 
@@ -109,6 +111,13 @@ def test_records_are_put_in_and_looked_at_without_a_client(kafka_broker: Running
     assert list(kafka_broker.requests) == []
     with pytest.raises(UnknownTopicOrPartitionError):
         kafka_broker.records("nothing")
+
+
+def test_what_is_put_in_is_there_also_where_the_disk_is_waited_for(tmp_path: Path) -> None:
+    with RunningBroker(tmp_path, config={"flush.on.ack": "true"}) as broker:
+        broker.create_topic("orders")
+        assert [broker.produce("orders", value) for value in (b"a", b"b")] == [0, 1]
+        assert [record.value for record in broker.records("orders")] == [b"a", b"b"]
 
 
 def test_a_port_is_kept_while_the_broker_is_away(kafka_broker: RunningBroker) -> None:

@@ -159,14 +159,19 @@ class RunningBroker:
         [b'one', b'two']
         """
 
-        def append() -> int:
+        async def append() -> int:
             node = self.broker.node
             builder = BatchBuilder()
             now = node.clock.now() if timestamp is None else timestamp
             builder.append(key, value, timestamp=now, headers=tuple(headers))
-            return node.append(topic, partition, builder.build()).base_offset
+            written = node.append(topic, partition, builder.build())
+            settled = node.settled(topic, partition, written.last_offset)
+            if settled is not None:
+                await settled
+            return written.base_offset
 
-        return self.call(append)
+        loop = self._running_loop()
+        return asyncio.run_coroutine_threadsafe(append(), loop).result()
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """What a topic holds, by partition and offset, or what one of its partitions does."""
@@ -180,8 +185,7 @@ class RunningBroker:
 
     def call(self, work: Callable[[], T]) -> T:
         """Run a function on the broker's loop, where its state may be touched."""
-        if self._loop is None:
-            raise NotRunningError("the broker is not running")
+        loop = self._running_loop()
         done: Future[T] = Future()
 
         def run() -> None:
@@ -190,8 +194,13 @@ class RunningBroker:
             except BaseException as error:
                 done.set_exception(error)
 
-        self._loop.call_soon_threadsafe(run)
+        loop.call_soon_threadsafe(run)
         return done.result()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise NotRunningError("the broker is not running")
+        return self._loop
 
     def _take_port(self) -> int:
         """Any free port: bound and never listened on, so that the broker may, and nobody is given it by chance."""
