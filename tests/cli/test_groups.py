@@ -79,7 +79,15 @@ def test_a_dry_run_moves_nothing(run: Any, broker: RunningBroker, topic: str) ->
 def test_some_partitions_are_moved(run: Any, broker: RunningBroker, topic: str) -> None:
     read(broker, topic, "some", 4).close()
     assert [row["partition"] for row in run("reset", "some", "-t", f"{topic}:1", "--to", "earliest")] == [1]
-    assert main(["groups", "reset", "some", "-t", f"{topic}:7", "--to", "earliest", "-b", broker.bootstrap]) == 2
+    for named in (["-t", f"{topic}:7"], ["-t", f"{topic}:7", "-t", topic]):
+        assert main(["groups", "reset", "some", *named, "--to", "earliest", "-b", broker.bootstrap]) == 2
+
+
+@pytest.mark.parametrize("parts", [":0 :1", ":1,0 :1", ":0 ", " :1", ""])
+def test_partitions_of_a_topic_may_be_named_one_by_one(run: Any, topic: str, parts: str) -> None:
+    named = [word for part in parts.split(" ") for word in ("-t", topic + part)]
+    rows = run("reset", "parted", *named, "--to", "latest", "--dry-run")
+    assert sorted((row["topic"], row["partition"]) for row in rows) == [(topic, 0), (topic, 1)]
 
 
 def test_what_was_printed_is_set_again(run: Any, broker: RunningBroker, topic: str, tmp_path: Path) -> None:

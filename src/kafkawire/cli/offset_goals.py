@@ -29,18 +29,21 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def find_places(admin: Admin, texts: Iterable[str]) -> list[TopicPartition]:
-    """The partitions that TOPIC or TOPIC:0,1 stand for."""
-    wanted = dict(text.partition(":")[::2] for text in texts)
+    """The partitions that TOPIC or TOPIC:0,1 stand for, however many texts are of the same topic."""
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, numbers = text.partition(":")
+        wanted.setdefault(name, []).append(numbers)
     found = []
     for topic in admin.describe_topics(wanted):
-        numbers = wanted[topic.name].split(",") if wanted[topic.name] else [str(number) for number in topic.partitions]
-        for number in numbers:
+        every = ",".join(map(str, topic.partitions))
+        for number in ",".join(numbers or every for numbers in wanted[topic.name]).split(","):
             if not number.isdecimal() or int(number) not in topic.partitions:
                 raise UsageError(
                     f"topic {topic.name!r} has no partition {number!r}, only 0 to {len(topic.partitions) - 1}"
                 )
             found.append(TopicPartition(topic.name, int(number)))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def find_offsets(
