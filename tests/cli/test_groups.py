@@ -102,6 +102,17 @@ def test_what_was_printed_is_set_again(run: Any, broker: RunningBroker, topic: s
     ]
 
 
+def test_offsets_of_a_file_become_those_that_there_are(
+    run: Any, broker: RunningBroker, topic: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "beyond.csv"
+    path.write_text(f"{topic},0,99\n{topic},1,-5\n")
+    rows = run("reset", "beyond", "--from-file", str(path))
+    assert [(row["partition"], row["after"]) for row in rows] == [(0, 10), (1, 0)]
+    path.write_text(f"{topic},7,1\n")
+    assert main(["groups", "reset", "beyond", "--from-file", str(path), "-b", broker.bootstrap]) == 1
+
+
 def test_offsets_are_forgotten(run: Any, broker: RunningBroker, topic: str) -> None:
     read(broker, topic, "forgetful", 4).close()
     run("forget", "forgetful", "-t", topic)

@@ -156,14 +156,16 @@ def _lag(admin: Admin, group: GroupDescription) -> list[tuple[Any, ...]]:
 
 
 def _reset(admin: Admin, args: argparse.Namespace) -> None:
-    from kafkawire.cli.offset_goals import find_offsets, find_places, read_offsets
+    from kafkawire.cli.offset_goals import find_nearest, find_offsets, find_places, read_offsets
 
     (group,) = args.groups
     before = {place: found.offset for place, found in admin.list_group_offsets(group).items()}
     places = find_places(admin, args.topics) if args.topics else sorted(before)
     if args.from_file:
-        after = read_offsets(args.from_file)
-        after = {place: after[place] for place in (places if args.topics else after) if place in after}
+        read = read_offsets(args.from_file)
+        after = find_nearest(
+            admin, {place: read[place] for place in (places if args.topics else read) if place in read}
+        )
     else:
         if not places:
             raise UsageError(f"group {group!r} has no offsets; name topics with -t")

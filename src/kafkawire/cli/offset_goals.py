@@ -65,7 +65,12 @@ def find_offsets(
         wanted = dict.fromkeys(places, int(goal))
     else:
         raise UsageError(f"--to {goal!r}: expected {GOALS}")
-    return {place: min(max(offset, first[place]), last[place]) for place, offset in wanted.items()}
+    return _nearest(wanted, first, last)
+
+
+def find_nearest(admin: Admin, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """The offsets that partitions have nearest to those wanted."""
+    return _nearest(wanted, _at(admin, list(wanted), EARLIEST), _at(admin, list(wanted), LATEST))
 
 
 def parse_time(text: str, now: float) -> int:
@@ -104,6 +109,12 @@ def _fields(line: str) -> tuple[str, Any, Any]:
         return row["topic"], row["partition"], row["offset"] if "offset" in row else row["after"]
     topic, partition, offset = (field.strip().strip('"') for field in line.split(","))
     return topic, partition, offset
+
+
+def _nearest(
+    wanted: dict[TopicPartition, int], first: dict[TopicPartition, int], last: dict[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    return {place: min(max(offset, first[place]), last[place]) for place, offset in wanted.items()}
 
 
 def _at(admin: Admin, places: list[TopicPartition], when: int) -> dict[TopicPartition, int]:
