@@ -17,8 +17,8 @@ STORED, LOSE_ANSWER, LOSE_REQUEST = "stored", "stored, but the answer is lost", 
 class ProducedLog:
     """Checks sequences as a broker does; `faults` say what happens to the next requests, in order.
 
-    A fault is one of the words above, or an error code that refuses the batch. A batch of more than `most` records is
-    too large.
+    A fault is one of the words above, or an error code that refuses the batch. A batch of more than `most` records,
+    or `most_bytes`, is too large.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class ProducedLog:
         self.faults: deque[str | int] = deque()
         self.epochs: list[tuple[int, int]] = []
         self.ids_given = 0
-        self.most = 1_000_000
+        self.most = self.most_bytes = 1_000_000
         self.refused_as_too_large = 0
         self.state: dict[int, tuple[int, int, deque[tuple[int, int, int]]]] = {}
 
@@ -50,7 +50,7 @@ class ProducedLog:
         fault = self.faults.popleft() if self.faults else STORED
         if fault == LOSE_REQUEST:
             return HANG_UP
-        if batch.record_count > self.most:
+        if batch.record_count > self.most or batch.size > self.most_bytes:
             self.refused_as_too_large += 1
             fault = TOO_LARGE
         code, offset = (fault, -1) if isinstance(fault, int) else self._store(batch)

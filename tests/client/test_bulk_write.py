@@ -124,6 +124,28 @@ def test_batches_too_large_for_the_broker_go_in_halves_and_the_next_are_smaller(
     assert [row["value"] for row in read(broker.bootstrap, "narrow")] == values
 
 
+def test_what_compresses_well_stays_in_large_batches_after_one_was_too_large() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.most_bytes = 4096
+        values = [random.Random(each).randbytes(16) + bytes(84) for each in range(300)]
+
+        def work(bootstrap: str) -> None:
+            with BulkWriter(bootstrap, compression_type="gzip", max_batch_size=64 * 1024, **QUICK) as writer:
+                writer.write("t", pa.record_batch({"value": values}))
+                writer.flush()
+                before = len(log.epochs)
+                writer.write("t", pa.record_batch({"value": values[:150]}))
+                writer.flush()
+                assert len(log.epochs) == before + 1
+
+        async with log.broker() as fake:
+            await asyncio.to_thread(work, fake.bootstrap)
+        assert log.values == [*values, *values[:150]]
+
+    asyncio.run(main())
+
+
 def test_what_the_broker_refuses_is_raised_with_its_reason(broker: RunningBroker) -> None:
     broker.create_topic("tight", max_message_bytes="200")
     with pytest.raises(MessageTooLargeError, match="tight-0"):

@@ -183,6 +183,27 @@ def test_after_a_batch_was_too_large_the_next_ones_are_smaller() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_one_record_that_is_too_large_does_not_make_the_next_batches_tiny(codec: str) -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        log.most_bytes = 4096
+        options: dict[str, Any] = {"linger_ms": 60_000, "compression_type": codec}
+        async with log.broker() as fake, producer_to(fake.bootstrap, **options) as producer:
+            small, large = [b"x" * 30] * 150, random.Random(1).randbytes(4500)
+            futures = [await producer.send("t", value) for value in (*small, large, *small)]
+            await producer.flush()
+            results = await asyncio.gather(*futures, return_exceptions=True)
+            assert [number for number, each in enumerate(results) if isinstance(each, Exception)] == [150]
+            before = len(log.epochs)
+            futures = [await producer.send("t", value) for value in small[:50]]
+            await producer.flush()
+            await asyncio.gather(*futures)
+            assert len(log.epochs) == before + 1
+
+    asyncio.run(main())
+
+
 def test_a_single_record_too_large_for_the_broker_fails_and_its_neighbours_arrive() -> None:
     async def main() -> None:
         log = ProducedLog()

@@ -22,7 +22,7 @@ from kafkawire.records import BatchBuilder, add_sequence, crc32c, read_batches
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.options import ProducerOptions
@@ -43,7 +43,7 @@ class Identity(NamedTuple):
 
 
 class SendBatch:
-    """A batch, and what becomes of its records."""
+    """A batch, and what becomes of its records; `size` is what it counts for in the memory of the producer."""
 
     __slots__ = (
         "append",
@@ -267,6 +267,12 @@ def split_batch(data: bytes | bytearray | memoryview, options: ProducerOptions) 
         half = first if number < middle else second
         half.append(record.key, record.value, record.timestamp, record.headers)
     return first, second
+
+
+def lower_limit(limits: dict[str, int], topic: str, halves: Iterable[BatchBuilder]) -> None:
+    """From now on the topic's batches are no larger, uncompressed, than the larger half of one that was too large."""
+    size = max(half.size for half in halves)
+    limits[topic] = min(limits.get(topic, size), size)
 
 
 def _is_before(one: SendBatch, other: SendBatch) -> bool:

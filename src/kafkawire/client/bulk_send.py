@@ -5,7 +5,7 @@ Rules:
 - A batch whose fate is unknown, or that may succeed later, is sent again alone until it is written or
   `delivery_timeout_ms` is over. Nothing that follows it in its partition has been sent by then.
 - A batch that is too large for the broker is sent in halves, down to a single record; from then on the topic's batches
-  are that small (`limits`).
+  are no larger than the larger half, uncompressed (`limits`).
 - A topic that does not exist is asked for in the way that lets a broker create it, until `max_block_ms` is over.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafkawire.client.backoff import wait_before
-from kafkawire.client.batches import split_batch
+from kafkawire.client.batches import lower_limit, split_batch
 from kafkawire.client.errors import ClientError, ClosedError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID, Node, TopicPartition
 from kafkawire.client.produce_versions import produce_version
@@ -175,8 +175,7 @@ class BulkSender:
             halves = split_batch(batch.records, self._options)
             if not halves[1].count:
                 raise error
-            size = len(batch.records)
-            self.limits[place.topic] = min(self.limits.get(place.topic, size), size // 2)
+            lower_limit(self.limits, place.topic, halves)
             for half in halves:
                 self._send_alone(BulkBatch(place, memoryview(half.build())), error)
             return

@@ -4,7 +4,7 @@ Rules:
 - A leader has at most `max_in_flight_requests_per_connection` requests of ours; what is ready meanwhile waits.
 - A batch whose fate is unknown (no answer, a broken connection) is sent again with the same sequence.
 - A batch that is too large for the broker is sent again in halves, down to a single record; from then on the topic's
-  batches are that small (`limits`).
+  batches are no larger than the larger half, uncompressed (`limits`).
 - OUT_OF_ORDER_SEQUENCE_NUMBER is harmless while an older batch is still to be sent again; from the oldest it means that
   the broker lost track, and the partition starts a new epoch.
 """
@@ -17,7 +17,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.backoff import wait_before
-from kafkawire.client.batches import Identity
+from kafkawire.client.batches import Identity, lower_limit
 from kafkawire.client.errors import ClientError, RequestTimeoutError, is_retriable
 from kafkawire.client.metadata import NO_ID
 from kafkawire.client.produce_versions import produce_version
@@ -221,12 +221,11 @@ class Sender:
         return None
 
     def _split(self, queue: PartitionQueue, batch: SendBatch) -> None:
-        topic = queue.partition.topic
-        self.limits[topic] = min(self.limits.get(topic, batch.size), batch.size // 2)
         deadline = None if batch.timer is None else batch.timer.when()
         for half in batch.split(self._options):
             if deadline is not None:
                 half.timer = asyncio.get_running_loop().call_at(deadline, self.expire, queue, half)
+        lower_limit(self.limits, queue.partition.topic, (half.builder for half in batch.halves))
         queue.send_halves(batch)
 
     def _again(self, queue: PartitionQueue, batch: SendBatch) -> None:
