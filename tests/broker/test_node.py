@@ -16,6 +16,7 @@ from kafkawire.broker.maintenance import Maintenance
 from kafkawire.broker.node import Node
 from kafkawire.log.faults import Fault, FaultyFiles
 from kafkawire.messages.errors import (
+    InconsistentTopicIdError,
     InvalidTopicError,
     KafkaStorageError,
     TopicExistsError,
@@ -57,6 +58,66 @@ def test_a_crash_begins_a_new_leader_epoch_and_a_clean_stop_does_not(open_node: 
     first.close()
     assert open_node().leader_epoch == 0
     assert open_node().leader_epoch == 1
+
+
+@pytest.mark.parametrize("how", ["killed", "unplugged"])
+def test_what_a_topics_own_setting_had_synced_is_there_after_a_crash(clock: ManualClock, how: str) -> None:
+    disk = FaultyFiles()
+    node = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk)
+    node.create_topic("safe", 1, {"flush.on.ack": "true"})
+
+    async def produce() -> None:
+        waiting = node.settled("safe", 0, node.append("safe", 0, batch(b"kept")).last_offset)
+        assert waiting is not None
+        await waiting
+
+    asyncio.run(produce())
+    log = Node(BrokerConfig({}), clock, root=Path("/data"), files=getattr(disk, how)()).log("safe", 0)
+    assert log.high_watermark == 1
+    assert values(log.read(0, 1000).read()) == [b"kept"]
+
+
+def test_a_topic_that_could_not_grow_has_grown_once_when_it_could(clock: ManualClock) -> None:
+    disk = FaultyFiles()
+    node = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk)
+    topic = node.create_topic("orders", 1)
+    disk.arm(Fault("create", error=errno.ENOSPC))
+    with pytest.raises(KafkaStorageError):
+        node.add_partitions(topic, 2)
+    refused = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk.killed())
+    assert refused.topics.get("orders").partitions == 1
+    node.add_partitions(topic, 2)
+    again = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk.killed())
+    assert again.topics.get("orders").partitions == 2
+
+
+def test_a_name_is_free_once_the_disk_lets_its_old_topic_go(clock: ManualClock) -> None:
+    disk = FaultyFiles()
+    node = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk)
+    old = node.create_topic("orders", 3)
+    node.append("orders", 1, batch(b"old"))
+    disk.arm(Fault("rename", after=1))
+    with pytest.raises(KafkaStorageError):
+        node.delete_topic(old)
+    assert "orders" not in node.topics
+    fresh = node.create_topic("orders", 2)
+    assert node.log("orders", 1).end_offset == 0
+    again = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk.killed())
+    assert [(topic.id, topic.partitions) for topic in again.topics] == [(fresh.id, 2)]
+
+
+def test_a_log_of_somebody_else_is_in_the_way_and_stays(
+    node: Node, open_node: Callable[..., Node], files: MemoryFiles
+) -> None:
+    node.append("orders", 0, batch(b"kept"))
+    node.close()
+    for name in [name for name in files.names if "__cluster_metadata" in str(name)]:
+        files.remove(name)
+    again = open_node()
+    with pytest.raises(InconsistentTopicIdError):
+        again.create_topic("orders", 1)
+    assert "orders" not in open_node().topics
+    assert values(again.logs.partitions["orders", 0].read(0, 1000).read()) == [b"kept"]
 
 
 def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:

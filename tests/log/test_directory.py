@@ -13,8 +13,10 @@ import pytest
 from tests.log.batches import NOW, Clock, batch, keyed, values
 
 from kafkawire.log import FaultyFiles, LogConfig, LogDirectory
+from kafkawire.log.compaction import compaction
 from kafkawire.log.faults import Fault
 from kafkawire.log.files import read_file
+from kafkawire.log.lengthy import run
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 
 if TYPE_CHECKING:
@@ -180,6 +182,54 @@ def test_partitions_that_go_together_are_synced_once(disk: FaultyFiles, open_log
     logs.delete("t", *range(5))
     assert (disk.counts["rename"], disk.counts["sync_directory"]) == (5, 1)
     assert not logs.partitions
+
+
+def test_partitions_whose_names_stay_are_told_and_the_others_go(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    for number in range(3):
+        logs.create("orders", number)
+    disk.arm(Fault("rename", after=1))
+    with pytest.raises(KafkaStorageError, match="orders-1"):
+        logs.delete("orders", 0, 1, 2)
+    assert list(logs.partitions) == [("orders", 1)]
+    assert list(open_logs(disk.unplugged()).partitions) == [("orders", 1)]
+
+
+@pytest.mark.parametrize("how", ["killed", "unplugged"])
+@pytest.mark.parametrize("steps", range(1, 10))
+def test_records_deleted_while_a_log_is_compacted_stay_deleted(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], how: str, steps: int
+) -> None:
+    config = LogConfig(cleanup_policy="compact,delete", retention_ms=-1)
+    logs = open_logs(config=config)
+    log = logs.create("orders", 0)
+    for number in range(4):
+        log.append(keyed({b"%d" % number: b"v"}))
+        log.roll()
+    logs.flush()
+    work = compaction(log, force=True)
+    for _, step in zip(range(steps), work, strict=False):
+        step()
+    assert logs.delete_records("orders", 0, 2) == 2
+    at_once = getattr(disk, how)()
+    run(work)
+    for found in (at_once, getattr(disk, how)()):
+        again = open_logs(found, config=config).partitions["orders", 0]
+        assert (again.log_start_offset, values(again)) == (2, [b"v", b"v"])
+
+
+def test_settings_that_show_readers_less_take_nothing_from_them(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
+) -> None:
+    logs = open_logs()
+    log = logs.create("orders", 0)
+    log.append(batch(b"a"))
+    assert log.high_watermark == 1
+    logs.configure("orders", LogConfig(flush_on_ack=True))
+    assert log.high_watermark == 1
+    assert values(open_logs(disk.unplugged()).partitions["orders", 0]) == [b"a"]
 
 
 def test_a_name_too_long_for_the_disk_is_cut(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:

@@ -91,6 +91,45 @@ def test_work_that_is_given_up_leaves_the_log_as_it_was(
     assert [record.value for record in records(again)] == [record.value for record in records(log)]
 
 
+def test_files_are_removed_once_whoever_comes_for_them(open_log: OpenLog, files: MemoryFiles, clock: Clock) -> None:
+    log = open_log(segment_bytes=200)
+    for value in VALUES:
+        log.append(keyed({b"key": value}))
+        log.roll()
+    log.delete_records(4)
+    clock.advance(log.config.file_delete_delay_ms)
+    first = removal(log)
+    next(first)()
+    run(removal(log))
+    for step in first:
+        step()
+    assert not log.discarded
+    assert names(files) == {"log"}
+
+
+def test_a_segment_that_is_cleaned_again_keeps_its_files_for_the_whole_delay(
+    open_log: OpenLog, files: MemoryFiles, clock: Clock
+) -> None:
+    log = open_log(cleanup_policy="compact", file_delete_delay_ms=60_000)
+
+    def clean() -> None:
+        log.append(keyed({b"key": b"once"}))
+        log.roll()
+        log.append(keyed({b"key": b"again"}))
+        log.roll()
+        assert run(compaction(log, force=True))
+
+    clean()
+    clock.advance(59_000)
+    clean()
+    clock.advance(1_000)
+    run(removal(log))
+    assert files.exists(DIRECTORY / ("0" * 20 + ".log.deleted"))
+    clock.advance(59_000)
+    run(removal(log))
+    assert names(files) == {"log"}
+
+
 def test_a_failed_step_raises_where_it_was_yielded() -> None:
     def work() -> Lengthy[str]:
         try:

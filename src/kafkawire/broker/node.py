@@ -41,6 +41,7 @@ from kafkawire.messages import (
 )
 from kafkawire.messages.errors import (
     FencedLeaderEpochError,
+    KafkaError,
     KafkaStorageError,
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
@@ -48,7 +49,7 @@ from kafkawire.messages.errors import (
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -198,6 +199,7 @@ class Node:
         self.topics.check_new(name)
         topic = Topic(name, uuid4(), partitions, dict(configs or {}))
         config = self._apply_settings(topic)
+        self._drop_logs(name, self._removed)
         self.journal.write(
             [
                 TopicRecord(name=name, topic_id=topic.id),
@@ -208,9 +210,9 @@ class Node:
         try:
             for index in range(partitions):
                 self.logs.create(name, index, topic_id=topic.id, config=config)
-        except KafkaStorageError:
+        except KafkaError:
             self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
-            self._drop_logs(topic)
+            self._drop_logs(name, {topic.id})
             raise
         self.topics.add(topic)
         tell("topic created", topic=name, id=uuid_text(topic.id), partitions=partitions, settings=_words(topic.configs))
@@ -226,8 +228,9 @@ class Node:
     def delete_topic(self, topic: Topic) -> None:
         """Take a topic away, logs and all."""
         self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
+        self._removed[topic.id] = topic.name
         self.topics.remove(topic)
-        self._drop_logs(topic)
+        self._drop_logs(topic.name, {topic.id})
         for service in self.services:
             service.topic_deleted(topic)
         tell("topic deleted", topic=topic.name, id=uuid_text(topic.id))
@@ -235,9 +238,9 @@ class Node:
     def add_partitions(self, topic: Topic, count: int) -> None:
         """Let a topic have that many partitions, more than it has."""
         fresh = range(topic.partitions, count)
-        self.journal.write([self._partition_record(topic, index) for index in fresh])
         for index in fresh:
             self.logs.create(topic.name, index, topic_id=topic.id)
+        self.journal.write([self._partition_record(topic, index) for index in fresh])
         topic.partitions = count
         tell("partitions added", topic=topic.name, partitions=count)
 
@@ -266,13 +269,17 @@ class Node:
             self._quiet_until = now + QUIET_MS
             _log.error("records are refused, %s", error.message)
 
-    def _drop_logs(self, topic: Topic) -> None:
-        here = [index for index in range(topic.partitions) if (topic.name, index) in self.logs.partitions]
+    def _drop_logs(self, name: str, ids: Container[UUID | None]) -> None:
+        """Delete what there is under a name of topics with these ids; the disk may have refused it before."""
+        logs = self.logs.partitions.items()
+        here = [index for (topic, index), log in logs if topic == name and log.topic_id in ids]
+        if not here:
+            return
         try:
-            self.logs.delete(topic.name, *here)
+            self.logs.delete(name, *here)
         finally:
             for index in here:
-                self.watchers.notify(topic.name, index)
+                self.watchers.notify(name, index)
 
     def _replay(self) -> None:
         for change in self.journal.replay():
@@ -280,7 +287,8 @@ class Node:
                 case TopicRecord():
                     self.topics.add(Topic(change.name, change.topic_id, 0))
                 case PartitionRecord():
-                    self.topics.get_id(change.topic_id).partitions += 1
+                    topic = self.topics.get_id(change.topic_id)
+                    topic.partitions = max(topic.partitions, change.partition_id + 1)
                 case RemoveTopicRecord():
                     topic = self.topics.get_id(change.topic_id)
                     self._removed[topic.id] = topic.name

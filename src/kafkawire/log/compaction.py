@@ -92,6 +92,7 @@ def compaction(log: Partition, *, force: bool = False) -> Lengthy[bool]:
             if not taken:
                 with suppress(OSError):
                     fresh.remove()
+                    log.files.sync_directory(log.directory)
         yield from _exchange(log, group, fresh)
         yield from removal(log)
         if not _holds(log, scope[scope.index(group[-1]) + 1 :]):

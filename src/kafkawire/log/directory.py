@@ -110,17 +110,28 @@ class LogDirectory:
         return existing
 
     def delete(self, topic: str, *numbers: int) -> None:
-        """Take partitions away: their names are free at once, their files go with a later `purge`."""
+        """Take partitions away: their names are free at once, their files go with a later `purge`.
+
+        One that the disk refuses to rename stays; the others go, and its error is raised at the end.
+        """
+        failures = []
         for number in numbers:
             partition = self.partitions[topic, number]
             suffix = f"-{number}.{uuid4().hex}-delete"
             target = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
-            with storage_errors(partition.directory, "deleting the partition"):
-                self._files.rename(partition.directory, target)
-            del self.partitions[topic, number]
             self._kept_until[target.name] = self.clock() + partition.config.file_delete_delay_ms
+            try:
+                with storage_errors(partition.directory, "deleting the partition"):
+                    self._files.rename(partition.directory, target)
+            except KafkaStorageError as failure:
+                del self._kept_until[target.name]
+                failures.append(failure)
+            else:
+                del self.partitions[topic, number]
         with storage_errors(self.root, "deleting partitions"):
             self._files.sync_directory(self.root)
+        if failures:
+            raise failures[0]
 
     def purge(self) -> int:
         """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""
@@ -153,7 +164,7 @@ class LogDirectory:
         self._topic_configs[topic] = config
         for (name, _), partition in self.partitions.items():
             if name == topic:
-                partition.config = config
+                partition.configure(config)
 
     def maintain(self) -> None:
         """Flush what is due, apply retention, compact, forget silent producers, remove deleted partitions.
@@ -196,7 +207,8 @@ class LogDirectory:
     def begin_checkpoint(self) -> Step:
         """What it takes to write down how things stand now; it may run in any thread, and later than the next one."""
         opened = self.partitions.items()
-        starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset > log.first_base_offset}
+        # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
+        starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset}
         stands = {
             checkpoints.RECOVERY_POINTS: {key: log.checkpoint_offset for key, log in opened},
             checkpoints.LOG_STARTS: starts,

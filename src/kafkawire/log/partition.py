@@ -110,11 +110,16 @@ class Partition:
         self._lost: KafkaStorageError | None = None
         self.topic_id = read_topic_id(files, directory)
         self.durability = Durability(files, directory, clock, loaded.recovery_point, clean)
-        if config.flush_on_ack and self.recovery_point < self.end_offset:
-            self.flush()
+        self.configure(config)
 
     def __repr__(self) -> str:
         return f"Partition({self.directory.name}, {self.log_start_offset}..{self.end_offset})"
+
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings; where only durable records may be seen, those that are there become so first."""
+        if config.flush_on_ack and self.recovery_point < self.end_offset:
+            self.flush()
+        self.config = config
 
     def set_topic_id(self, topic_id: UUID) -> None:
         """Tell the log its topic's id, once; it is durable with the first records."""

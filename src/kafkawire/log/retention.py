@@ -64,16 +64,18 @@ def detach(log: Partition, segments: list[Segment]) -> None:
 def discard(log: Partition, segments: Iterable[Segment]) -> None:
     """Have the files of segments that left the log removed when their time has come."""
     due_ms = log.clock() + log.config.file_delete_delay_ms
-    log.discarded += [Discarded(segment, due_ms) for segment in segments]
+    fresh = [Discarded(segment, due_ms) for segment in segments]
+    replaced = {each.segment.path for each in fresh}  # by a rename over what waited under the same name
+    log.discarded = [each for each in log.discarded if each.segment.path not in replaced] + fresh
 
 
 def removal(log: Partition) -> Lengthy[None]:
-    """Remove the files of segments that left the log long enough ago."""
+    """Remove the files of segments that left the log long enough ago; others may be at it too."""
     now = log.clock()
-    for each in [each for each in log.discarded if each.due_ms <= now]:
-        log.discarded.remove(each)
+    while due := [each for each in log.discarded if each.due_ms <= now]:
+        log.discarded.remove(due[0])
         with storage_errors(log.directory, "removing segments"):
-            yield partial(remove, each.segment)
+            yield partial(remove, due[0].segment)
 
 
 def remove(segment: Segment) -> None:
