@@ -174,6 +174,21 @@ def test_a_partition_costs_no_sync_before_its_first_records_are_durable_and_its_
     assert (again.topic_id, values(again)) == (UUID(int=7), [b"a"])
 
 
+def test_a_partitions_name_is_durable_with_its_first_records(
+    disk: FaultyFiles, open_logs: Callable[..., LogDirectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(disk, "sync_directory", synced.append)
+    log = open_logs().create("orders", 0)
+    synced.clear()
+    log.append(batch(b"a"))
+    log.flush()
+    assert synced == [log.directory, ROOT]
+    log.append(batch(b"b"))
+    log.flush()
+    assert synced == [log.directory, ROOT]
+
+
 def test_partitions_that_go_together_are_synced_once(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
     logs = open_logs()
     for number in range(5):
