@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.events import tell
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
 
 _log = logging.getLogger("kafkawire.broker")
-LEAST_DELAY_MS: Final = 1000
+REMOVAL_MS: Final = 5000
+"""How often it is looked for files whose time has come: each knows its own, by the delay of its topic."""
 
 
 class Maintenance:
@@ -36,19 +38,19 @@ class Maintenance:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._timers: dict[str, Timer] = {}
+        self._timers: dict[Callable[[], Awaitable[None]], Timer] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._stopping = False
 
     def start(self) -> None:
-        for name, work, at_least in (
-            ("log.flush.scheduler.interval.ms", self.flush_due, 1),
-            ("log.flush.offset.checkpoint.interval.ms", self.checkpoint, 1),
-            ("log.retention.check.interval.ms", self.apply_retention, 1),
-            ("log.segment.delete.delay.ms", self.remove_files, LEAST_DELAY_MS),
-            ("log.cleaner.backoff.ms", self.compact, 1),
+        for work, setting in (
+            (self.flush_due, "log.flush.scheduler.interval.ms"),
+            (self.checkpoint, "log.flush.offset.checkpoint.interval.ms"),
+            (self.apply_retention, "log.retention.check.interval.ms"),
+            (self.compact, "log.cleaner.backoff.ms"),
         ):
-            self._repeat(name, work, at_least)
+            self._repeat(work, partial(self._node.config.integer, setting))
+        self._repeat(self.remove_files, lambda: REMOVAL_MS)
 
     async def stop(self) -> None:
         """Begin nothing more, and return when nothing is under way."""
@@ -133,7 +135,7 @@ class Maintenance:
     async def _in_thread(self, step: Step) -> None:
         await asyncio.get_running_loop().run_in_executor(None, step)
 
-    def _repeat(self, name: str, work: Callable[[], Awaitable[None]], at_least: int) -> None:
+    def _repeat(self, work: Callable[[], Awaitable[None]], period_ms: Callable[[], int]) -> None:
         async def run() -> None:
             try:
                 await work()
@@ -142,11 +144,11 @@ class Maintenance:
             except Exception:
                 _log.exception("maintenance failed")
             if not self._stopping:
-                self._repeat(name, work, at_least)
+                self._repeat(work, period_ms)
 
         def begin() -> None:
             task = asyncio.get_running_loop().create_task(run())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
-        self._timers[name] = self._node.clock.call_later(max(at_least, self._node.config.integer(name)), begin)
+        self._timers[work] = self._node.clock.call_later(max(1, period_ms()), begin)
