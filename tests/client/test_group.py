@@ -260,6 +260,49 @@ def test_a_member_that_asks_for_nothing_leaves_and_comes_back_when_it_asks(broke
     asyncio.run(main())
 
 
+def test_a_member_that_waits_for_records_asks_all_the_while(broker: RunningBroker, topic: str) -> None:
+    journal = Journal()
+
+    async def main() -> None:
+        async with member(broker, max_poll_interval_ms=150, group_id="patient-" + topic) as one:
+            one.subscribe([topic], listener=journal)
+            waiting = asyncio.create_task(one.getone())
+            await until(lambda: len(one.assignment()) == 4)
+            await asyncio.sleep(1)
+            assert journal.entries == [("assigned", {0, 1, 2, 3})]
+            await asyncio.to_thread(broker.fill, topic, 1, partition=2)
+            assert (await asyncio.wait_for(waiting, 60)).partition == 2
+
+    asyncio.run(main())
+
+
+def test_a_member_that_asks_while_it_is_leaving_comes_back(broker: RunningBroker, topic: str) -> None:
+    class Slow(Journal):
+        def __init__(self) -> None:
+            super().__init__()
+            self.may_go = asyncio.Event()
+
+        async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            await super().on_partitions_revoked(revoked)
+            await self.may_go.wait()
+
+    broker.fill(topic, 1, partition=0)
+
+    async def main() -> None:
+        journal = Slow()
+        async with member(broker, max_poll_interval_ms=150, group_id="late-" + topic) as one:
+            one.subscribe([topic], listener=journal)
+            await until(lambda: len(journal.entries) == 2)
+            for each in one.assignment():
+                one.pause(each)
+            waiting = asyncio.create_task(one.getone())
+            await asyncio.sleep(0)
+            journal.may_go.set()
+            assert (await asyncio.wait_for(waiting, 60)).offset == 0
+
+    asyncio.run(main())
+
+
 def test_a_static_member_comes_back_without_a_rebalance(broker: RunningBroker, topic: str) -> None:
     async def main() -> None:
         journal = Journal()

@@ -229,7 +229,7 @@ class Consumer:
                 raise state.error
             if state.position is not None:
                 return state.position
-            if not await self._wait(max(0.0, deadline - loop.time())):
+            if not await self._hear(max(0.0, deadline - loop.time())):
                 raise RequestTimeoutError(f"{TopicPartition(*partition)}: no position found within {seconds:g} s")
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -330,20 +330,26 @@ class Consumer:
             self._fetcher.kick()
 
     async def _wait(self, seconds: float | None) -> bool:
+        """Wait until there may be records that were not there at this call; False when time is up."""
+        self._assignment.waiting += 1
+        try:
+            self._fetcher.kick()
+            return await self._hear(seconds)
+        finally:
+            self._assignment.waiting -= 1
+            self._subscription.polled()
+
+    async def _hear(self, seconds: float | None) -> bool:
         """Wait for news that come after this call; False when time is up."""
         if not self._running:
             raise ClosedError("the consumer is not started, or stopped")
         self._news.clear()
-        self._fetcher.is_hungry = True
-        self._fetcher.kick()
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
             return True
         except TimeoutError:
             return False
-        finally:
-            self._fetcher.is_hungry = False
 
     def _notify(self) -> None:
         self._news.set()

@@ -3,7 +3,7 @@
 Rules:
 - A partition is fetched while it has room: a chunk that the application works on and one that waits.
 - While one partition of a broker is full, its others are not fetched either: a long poll for them would stand in the
-  way when the full one has room again. Unless the application waits for them (`is_hungry`).
+  way when the full one has room again. Unless the application waits for records.
 - A fetch that comes home after its partition moved on (a seek, another assignment) is dropped.
 - A fetch says which epoch our last batch has. Where the leader's log has that epoch only up to an earlier offset, it
   was cut off there and continued differently (KIP-320): we go back to that offset, or tell the application.
@@ -55,7 +55,6 @@ class Fetcher:
         self._running: dict[int, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._closed = False
-        self.is_hungry = False
 
     async def close(self) -> None:
         self._closed = True
@@ -78,7 +77,7 @@ class Fetcher:
             node_id = -1 if node is None else node.id
             if state.may_fetch(now):
                 wanted.setdefault(node_id, []).append(state)
-            elif state.is_full and not self.is_hungry:
+            elif state.is_full and not self._assignment.waiting:
                 full.add(node_id)
         if wanted.pop(-1, None):
             self._refresh()

@@ -6,7 +6,8 @@ Rules:
 - Eager strategies give everything up before they join; cooperative ones keep it, give up only what the new assignment
   takes away, and then join once more.
 - What is lost (a generation or member id that the coordinator no longer knows) is not committed.
-- A member that does not ask for records for `max_poll_interval_ms` leaves, and joins again when it asks.
+- A member that does not ask for records for `max_poll_interval_ms` leaves, and joins again when it asks. Who waits for
+  records asks all the while.
 """
 
 from __future__ import annotations
@@ -288,11 +289,11 @@ class Membership:
             raise error_for(answer.error_code, f"Heartbeat of {self._group!r}")
 
     async def _step_out(self) -> None:
+        self._polled.clear()  # before anything that takes time: who asks meanwhile is heard
         waited = self._options.max_poll_interval_ms
         _log.warning("group %s: no records were asked for in %d ms; leaving until they are", self._group, waited)
         await self._give_up(self.owned, lost=True)
         await self._leave("max_poll_interval_ms is over")
-        self._polled.clear()
         await self._polled.wait()
 
     async def _leave(self, reason: str) -> None:

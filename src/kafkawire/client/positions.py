@@ -169,10 +169,11 @@ class Position:
 
 
 class Assignment:
-    """The partitions of a consumer, in the order they came."""
+    """The partitions of a consumer, in the order they came, and how many calls wait for records of them."""
 
     def __init__(self, reset: str) -> None:
         self.partitions: dict[TopicPartition, Position] = {}
+        self.waiting = 0
         self._reset = reset
 
     @property

@@ -162,8 +162,8 @@ class Subscription:
             self.membership.polled()
 
     def since_poll(self) -> float:
-        """Seconds since the application last asked for records."""
-        return time.monotonic() - self.last_poll
+        """Seconds since the application last asked for records; none while it waits for them."""
+        return 0.0 if self.assignment.waiting else time.monotonic() - self.last_poll
 
     def wanted_topics(self) -> list[str]:
         """The topics that are wanted now."""
