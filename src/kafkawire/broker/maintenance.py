@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafkawire.broker.events import tell
 from kafkawire.exceptions import KafkaWireError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kafkawire.log.lengthy import Lengthy, Step
     from kafkawire.log.partition import Partition
 
+T = TypeVar("T")
 _log = logging.getLogger("kafkawire.broker")
 REMOVAL_MS: Final = 5000
 """How often it is looked for files whose time has come: each knows its own, by the delay of its topic."""
@@ -101,8 +102,8 @@ class Maintenance:
                 if log.config.compacts and is_due(log):
                     await self._node.flusher.wait(topic, index, log, log.end_offset - 1)
                     before = log.segments.size
-                    await self._run(log, compaction(log))
-                    tell("log compacted", partition=f"{topic}-{index}", bytes=log.segments.size, was=before)
+                    if await self._run(log, compaction(log)):
+                        tell("log compacted", partition=f"{topic}-{index}", bytes=log.segments.size, was=before)
             except KafkaWireError as error:
                 self._report(f"compaction of {topic}-{index}", log, error)
 
@@ -116,8 +117,8 @@ class Maintenance:
         if self._is_served(log):
             _log.error("%s failed: %s", what, error)
 
-    async def _run(self, log: Partition, work: Lengthy[object]) -> None:
-        """Do lengthy work, its steps in a thread, unless the broker stops or the log is deleted meanwhile."""
+    async def _run(self, log: Partition, work: Lengthy[T]) -> T | None:
+        """What lengthy work returns, its steps done in a thread; None if the broker stops or the log goes meanwhile."""
         try:
             step = next(work)
             while self._is_served(log):
@@ -127,10 +128,11 @@ class Maintenance:
                     step = work.throw(error)
                 else:
                     step = next(work)
-        except StopIteration:
-            pass
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what the generator returned
         finally:
             work.close()
+        return None
 
     async def _in_thread(self, step: Step) -> None:
         await asyncio.get_running_loop().run_in_executor(None, step)
