@@ -13,10 +13,12 @@ from tests.broker.peer import Peer
 import kafkawire.broker
 from kafkawire.broker import Broker
 from kafkawire.broker.listeners import CannotListenError
+from kafkawire.broker.loops import new_loop
 from kafkawire.messages import DescribeClusterRequest, FindCoordinatorRequest, MetadataRequest
 from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from kafkawire.broker.listeners import Endpoint
@@ -150,3 +152,16 @@ def test_every_interface_is_that_of_either_protocol() -> None:
         bootstrap, connected = asyncio.run(scenario(host))
         assert bootstrap.startswith(known)
         assert connected
+
+
+@pytest.mark.skipif(not HAS_SIX, reason="this machine has no IPv6")
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, new_loop])
+def test_a_port_that_the_system_chose_is_that_of_either_protocol(
+    loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def scenario() -> list[bool]:
+        async with Broker(host="") as broker:
+            return [await asyncio.to_thread(connects, f"{host}:{broker.port}") for host in ("127.0.0.1", "[::1]")]
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert runner.run(scenario()) == [True, True]

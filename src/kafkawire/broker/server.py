@@ -12,9 +12,11 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 from collections import Counter, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.connection import Connection
@@ -32,6 +34,7 @@ STALL_SECONDS: Final = 10.0
 ORDINARY: Final = 2 * 1024 * 1024
 SWEEP_SECONDS: Final = 5.0
 UNLIMITED: Final = 2**63
+TRIES_FOR_A_PORT: Final = 20
 TURNS_TO_ARRIVE: Final = 3
 """How many turns of the loop lie between taking a connection and knowing of it: accept, its task, its protocol."""
 
@@ -60,13 +63,7 @@ class Server:
     async def listen(self, name: str, place: Endpoint) -> int:
         """Take a place for a listener, whose connections are accepted from `start` on; its port."""
         try:
-            listening = await self.loop.create_server(
-                lambda: Connection(self, self._dispatcher, name),
-                None if place.host in EVERYWHERE - {"0.0.0.0"} else place.host,
-                place.port,
-                backlog=max(1, self._config.integer("socket.listen.backlog.size")),
-                start_serving=False,
-            )
+            listening = await self._bind(name, place)
         except OSError as error:
             raise CannotListenError(place, error) from error
         self._listening.append(listening)
@@ -75,8 +72,7 @@ class Server:
                 size = self._config.integer(f"socket.{direction}.buffer.bytes")
                 if size > 0:
                     each.setsockopt(socket.SOL_SOCKET, option, size)
-        told = next((each for each in listening.sockets if each.family == socket.AF_INET), listening.sockets[0])
-        return int(told.getsockname()[1])
+        return _ports(listening)[0]
 
     async def start(self) -> None:
         """Accept connections."""
@@ -156,6 +152,26 @@ class Server:
                 self._favoured = waiting
             waiting.grant()
 
+    async def _bind(self, name: str, place: Endpoint) -> asyncio.Server:
+        """A socket for each address of a place, all with one port: asyncio lets the system choose one for each."""
+        host = None if place.host in EVERYWHERE - {"0.0.0.0"} else place.host
+        backlog = max(1, self._config.integer("socket.listen.backlog.size"))
+
+        async def bind(port: int) -> asyncio.Server:
+            return await self.loop.create_server(
+                lambda: Connection(self, self._dispatcher, name), host, port, backlog=backlog, start_serving=False
+            )
+
+        for _ in range(TRIES_FOR_A_PORT):
+            listening = await bind(place.port)
+            port, *others = _ports(listening)
+            if not others:
+                return listening
+            listening.close()
+            with suppress(OSError):
+                return await bind(port)
+        raise OSError(errno.EADDRINUSE, f"no port found that every address of {place.host!r} has free")
+
     @property
     def _counted(self) -> int:
         """The memory that limits hold for: all but that of the frame which goes on all the same."""
@@ -178,3 +194,8 @@ class Server:
             elif idle >= 0 and silent > idle and not connection.is_waiting:
                 connection.refuse("idle", f"silent for {silent:.0f} s")
         self._sweeper = self.loop.call_later(min(SWEEP_SECONDS, max(idle / 2, 0.05)), self._sweep)
+
+
+def _ports(listening: asyncio.Server) -> list[int]:
+    """The ports that were taken, each once."""
+    return list(dict.fromkeys(int(each.getsockname()[1]) for each in listening.sockets))
