@@ -95,3 +95,12 @@ def test_a_refused_record_is_no_event(node: Node, caplog: pytest.LogCaptureFixtu
     caplog.set_level(logging.INFO)
     ask(node, produce("nothing", batch(b"a")), 9)
     assert not caplog.records
+
+
+def test_a_client_writes_no_line_by_its_id(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(topic: str, index: int) -> None:
+        raise ZeroDivisionError
+
+    node.guard = fail
+    ask(node, produce("orders", batch(b"a")), 9, client_id="a\nbroker stopped")
+    assert caplog.messages == [r"Produce v9 from 'a\nbroker stopped' failed"]

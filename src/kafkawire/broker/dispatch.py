@@ -157,7 +157,7 @@ class Dispatcher:
             raise RefusedRequestError(f"{name}: {error}") from error
         if code_for(error) == ErrorCode.UNKNOWN_SERVER_ERROR:
             fields = {"api": context.api.name, "version": context.version, "client_id": context.client_id}
-            _log.error("%s from %s failed", name, context.client_id, exc_info=error, extra={"fields": fields})
+            _log.error("%s from %r failed", name, context.client_id, exc_info=error, extra={"fields": fields})
         answer = error_response(call.route.served, call.request, error, context)
         if answer is None:
             raise RefusedRequestError(f"{name}: {error}") from error
