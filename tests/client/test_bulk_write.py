@@ -20,6 +20,7 @@ from kafkawire.client.errors import (
 )
 from kafkawire.client.fetch import BulkReader
 from kafkawire.client.partitioner import partition_of_key
+from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages.errors import MessageTooLargeError
 from kafkawire.testing import RunningBroker as FailingBroker
 
@@ -144,6 +145,17 @@ def test_what_compresses_well_stays_in_large_batches_after_one_was_too_large() -
         assert log.values == [*values, *values[:150]]
 
     asyncio.run(main())
+
+
+def test_no_batch_goes_out_on_a_connection_whose_session_is_about_over(
+    broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("brief-sessions")
+    monkeypatch.setattr(SocketConnection, "is_stale", True)
+    before = broker.connections_made()
+    write(broker.bootstrap, "brief-sessions", *({"value": [b"%d" % number]} for number in range(5)))
+    assert broker.connections_made() >= before + 5
+    assert [row["value"] for row in read(broker.bootstrap, "brief-sessions")] == [b"0", b"1", b"2", b"3", b"4"]
 
 
 def test_what_the_broker_refuses_is_raised_with_its_reason(broker: RunningBroker) -> None:

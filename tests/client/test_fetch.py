@@ -9,6 +9,7 @@ import pytest
 
 from kafkawire.client.errors import ClientError, ClosedError, ConnectionLostError, RequestTimeoutError
 from kafkawire.client.fetch import BulkReader
+from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 
 if TYPE_CHECKING:
@@ -81,6 +82,16 @@ def test_readings_follow_each_other_on_the_same_connection(
     for _ in range(5):
         assert values(reader.read(topic, 2, 0, 10)) == list(range(10))
     assert broker.connections_made() == before
+
+
+def test_no_fetch_goes_out_on_a_connection_whose_session_is_about_over(
+    reader: BulkReader, topic: str, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SocketConnection, "is_stale", True)
+    before = broker.connections_made()
+    batches = list(reader.read(topic, 0, 0, 1000, fetch_bytes=5000))
+    assert values(iter(batches)) == list(range(1000))
+    assert broker.connections_made() > before + len(batches) > before + 3
 
 
 def test_readings_may_run_side_by_side(reader: BulkReader, topic: str) -> None:

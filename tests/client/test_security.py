@@ -7,20 +7,34 @@ import base64
 import hashlib
 import hmac
 import ssl
+import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import pytest
-from tests.client.fake import FakeBroker
+from tests.client.fake import SILENCE, FakeBroker
 
+from kafkawire.client import sockets
 from kafkawire.client.admin import Admin
+from kafkawire.client.cluster import Cluster
 from kafkawire.client.connection import Connection
-from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError
+from kafkawire.client.errors import AuthenticationFailedError, ClosedError, ConnectionLostError
 from kafkawire.client.options import ClientOptions
 from kafkawire.client.sockets import SocketConnection
-from kafkawire.messages import SaslAuthenticateResponse, SaslHandshakeResponse
+from kafkawire.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    SaslAuthenticateResponse,
+    SaslHandshakeResponse,
+)
 
 CERTIFICATE = Path(__file__).parent / "tls.pem"  # self-signed for localhost and 127.0.0.1, made for these tests
+LOGIN: Final[dict[str, Any]] = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_plain_username": "ada",
+    "sasl_plain_password": "secret",
+}
 
 
 class ScramServer:
@@ -141,20 +155,20 @@ def test_plain_text_on_a_tls_port_says_what_may_be_wrong() -> None:
     asyncio.run(main())
 
 
+def lets_in_for(milliseconds: int, **handlers: Any) -> FakeBroker:
+    return FakeBroker(
+        {
+            "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=["PLAIN"]),
+            "SaslAuthenticate": lambda request, version: SaslAuthenticateResponse(session_lifetime_ms=milliseconds),
+            **handlers,
+        }
+    )
+
+
 @pytest.mark.usefixtures("unhurried")
 def test_a_connection_that_is_let_in_for_a_while_is_replaced_before_that_is_over() -> None:
     async def main() -> None:
-        broker = FakeBroker(
-            {
-                "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=["PLAIN"]),
-                "SaslAuthenticate": lambda request, version: SaslAuthenticateResponse(session_lifetime_ms=1000),
-            }
-        )
-        login: dict[str, Any] = {"sasl_plain_username": "ada", "sasl_plain_password": "secret"}
-        async with (
-            broker,
-            Admin(bootstrap_servers=broker.bootstrap, security_protocol="SASL_PLAINTEXT", **login) as admin,
-        ):
+        async with lets_in_for(1000) as broker, Admin(bootstrap_servers=broker.bootstrap, **LOGIN) as admin:
             await admin.list_topics()
             known = broker.accepted
             await asyncio.sleep(0.8)
@@ -165,6 +179,64 @@ def test_a_connection_that_is_let_in_for_a_while_is_replaced_before_that_is_over
             assert broker.accepted == known + 1
 
     asyncio.run(main())
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_a_busy_connection_is_replaced_too_and_nothing_that_waits_on_it_is_lost() -> None:
+    async def main() -> None:
+        async with lets_in_for(1000, Heartbeat=lambda request, version: HeartbeatResponse()) as broker:
+            cluster = Cluster(ClientOptions(bootstrap_servers=broker.bootstrap, **LOGIN))
+            await cluster.start()
+            old = await cluster.connection(0)
+            known, broker.delay = broker.accepted, 0.5
+            first = asyncio.create_task(cluster.request(0, HeartbeatRequest(), HeartbeatResponse))
+            await asyncio.sleep(0.4)
+            second = asyncio.create_task(cluster.request(0, HeartbeatRequest(), HeartbeatResponse))
+            await asyncio.sleep(0.5)
+            broker.delay = 0.0
+            assert (first.done(), second.done(), old.in_flight) == (True, False, 1)
+            new = await cluster.connection(0)
+            assert (old.is_open, broker.accepted) == (False, known + 1)
+            await asyncio.gather(first, second, new.request(HeartbeatRequest(), HeartbeatResponse))
+            await cluster.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("turns", [1, 5])
+@pytest.mark.usefixtures("unhurried")
+def test_a_connection_that_is_being_replaced_is_closed_with_its_cluster(turns: int) -> None:
+    async def main() -> None:
+        async with lets_in_for(1000, Heartbeat=lambda request, version: SILENCE) as broker:
+            cluster = Cluster(ClientOptions(bootstrap_servers=broker.bootstrap, **LOGIN))
+            await cluster.start()
+            old = await cluster.connection(0)
+            unanswered = asyncio.create_task(cluster.request(0, HeartbeatRequest(), HeartbeatResponse))
+            await asyncio.sleep(0.9)
+            replaced = asyncio.create_task(cluster.connection(0))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await cluster.close()
+            assert not old.is_open
+            with pytest.raises(ConnectionLostError):
+                await unanswered
+            with pytest.raises(ClosedError):
+                await replaced
+
+    asyncio.run(main())
+
+
+def test_a_blocking_connection_too_knows_when_its_time_is_about_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> SocketConnection:
+        async with lets_in_for(1_000_000) as broker:
+            return await asyncio.to_thread(SocketConnection, "127.0.0.1", broker.port, ClientOptions(**LOGIN))
+
+    connection = asyncio.run(main())
+    connection.close()
+    assert not connection.is_stale
+    now = time.monotonic()
+    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=lambda: now + 900))
+    assert connection.is_stale
 
 
 def test_credentials_must_be_given() -> None:

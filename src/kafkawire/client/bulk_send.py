@@ -143,7 +143,9 @@ class BulkSender:
         self._in_flight[node] = batches
         try:
             connection = self._connections.get(node)
-            if connection is None:
+            if connection is None or connection.is_stale:
+                if connection is not None:
+                    connection.close()
                 connection = self._connections[node] = self._cluster.open(node)
             message, version = self._request(connection, batches)
             connection.send(message, version=version)

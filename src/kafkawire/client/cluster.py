@@ -5,7 +5,8 @@ Rules:
   rebalance) must not stand in the way of what is urgent.
 - A connection that nobody used for `connections_max_idle_ms` is closed, before the broker does it in the middle of a
   request.
-- Where a broker lets us in for a while only, another connection takes over before that is over.
+- Where a broker lets us in for a while only, another connection takes over before that is over: opened when what was
+  asked on the old one is answered, so that no request overtakes another.
 - A broker that could not be reached is left alone for a while, longer each time, with jitter.
 - Metadata is asked of brokers that are known; when none of them answers, or the cluster says so, of the bootstrap
   servers again (KIP-899), which may be another cluster by now.
@@ -101,9 +102,10 @@ class Cluster:
             raise ConnectionLostError(f"broker {node_id} is not in the cluster's metadata any more")
         task = self._connections.get((node_id, purpose))
         if task is None or (task.done() and not _is_good(task, node)):
-            if task is not None and task.done() and not task.cancelled() and not task.exception():
-                task.result().close()
-            task = asyncio.create_task(self._open(node))
+            if task is not None and _is_open(task):
+                task = self._replace(task.result(), node)
+            else:
+                task = asyncio.create_task(self._open(node))
             self._connections[node_id, purpose] = task
         return await self._shared(task)
 
@@ -226,6 +228,21 @@ class Cluster:
         if not isinstance(error, KafkaError) or error.refresh_metadata:
             with contextlib.suppress(KafkaWireError):
                 await self.refresh()
+
+    def _replace(self, old: Connection, node: Node) -> asyncio.Task[Connection]:
+        """Another connection instead of one that is stale, or leads to where the broker is no more."""
+
+        async def take_over() -> Connection:
+            if old.is_stale:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.options.request_timeout_ms / 1000):
+                        await old.drained()
+            old.close()
+            return await self._open(node)
+
+        task = asyncio.create_task(take_over())
+        task.add_done_callback(lambda _: old.close())  # also where we are closed before it begins, or while it waits
+        return task
 
     async def _open(self, node: Node, *, is_bootstrap: bool = False) -> Connection:
         failures, not_before = self._failures.get(node.id, (0, 0.0))

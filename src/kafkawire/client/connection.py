@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer", bound=Message)
 _MAX_CORRELATION = 2**31 - 1
-_USED_OF_SESSION = 0.85
 
 
 class _Pending:
@@ -65,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         self._pending: deque[_Pending] = deque()
         self._turns: deque[asyncio.Future[None]] = deque()
         self._granted = 0
+        self._drained: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._quiet_until = 0.0
@@ -109,8 +109,8 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the broker is about to let us out (KIP-368), and nothing is lost if we go before."""
-        return not self._pending and self._loop.time() >= self._stale_at
+        """Whether the broker is about to let us out: nothing more should be asked here."""
+        return self._loop.time() >= self._stale_at
 
     @property
     def in_flight(self) -> int:
@@ -142,6 +142,12 @@ class Connection(asyncio.BufferedProtocol):
         finally:
             self._next_turn()
 
+    async def drained(self) -> None:
+        """Wait until nobody waits for an answer, or for a turn, any more."""
+        if self._is_busy():
+            self._drained = self._loop.create_future()
+            await self._drained
+
     def close(self, reason: Exception | None = None) -> None:
         """End the connection; what waits on it fails with the reason."""
         self._end(reason or ConnectionLostError(f"{self.place}: the connection was closed"))
@@ -158,10 +164,12 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 message, version = words.send(answer)
             except StopIteration as done:
-                self.negotiated, session = done.value
-                if session is not None:
-                    self._stale_at = self._loop.time() + session * _USED_OF_SESSION
+                self.negotiated = done.value.negotiated
+                self._stale_at = self._loop.time() + done.value.usable
                 return
+
+    def _is_busy(self) -> bool:
+        return bool(self._turns or self._granted or any(not each.answer.done() for each in self._pending))
 
     def _may_send(self) -> bool:
         if self._reason is not None:
@@ -202,6 +210,8 @@ class Connection(asyncio.BufferedProtocol):
             self._granted += 1
             turn.set_result(None)
             return
+        if self._drained is not None and not self._drained.done() and not self._is_busy():
+            self._drained.set_result(None)
 
     def _send(self, message: Message, version: int | None, seconds: float) -> asyncio.Future[Message]:
         try:
@@ -211,7 +221,7 @@ class Connection(asyncio.BufferedProtocol):
             self._pending.append(_Pending(which, chosen, self._correlation_id, answer, timer))
             return answer
         finally:
-            if self._turns:
+            if self._turns or self._drained is not None:
                 self._next_turn()
 
     def _write(self, message: Message, version: int | None) -> tuple[Api, int]:
@@ -262,7 +272,7 @@ class Connection(asyncio.BufferedProtocol):
             self._loop.call_later(throttled / 1000, self._next_turn)
         if not due.answer.done():
             due.answer.set_result(message)
-        if self._turns:
+        if self._turns or self._drained is not None:
             self._next_turn()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

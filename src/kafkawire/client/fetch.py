@@ -187,9 +187,12 @@ class BulkReader:
         """A connection for one reading alone."""
         place = f"{node.host}:{node.port}"
         with self._lock:
-            idle = self._idle.get(place)
-            if idle:
-                return idle.pop()
+            idle = self._idle.get(place, [])
+            while idle:
+                connection = idle.pop()
+                if not connection.is_stale:
+                    return connection
+                connection.close()
         return self._cluster.open(node, max(0.001, deadline - time.monotonic()))
 
     def give_back(self, connection: SocketConnection) -> None:

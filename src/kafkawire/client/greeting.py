@@ -6,13 +6,14 @@ Rules:
 - ApiVersions goes first, in our latest version; a broker that does not know it says which it knows (KIP-511), and one
   older than that is asked in version 0.
 - Authentication follows on SASL listeners, token by token; no other request goes out before it ends. A broker may let
-  us in for a while only.
+  us in for a while only (KIP-368); a connection is used for most of that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire import __version__
 from kafkawire.client.errors import AuthenticationFailedError, ClientError, ConnectionLostError
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
     from kafkawire.client.options import ClientOptions
 
 SOFTWARE_NAME = "kafkawire"
+_USED_OF_SESSION: Final = 0.85
 
 
 class Greeted(NamedTuple):
-    """What the broker serves, and for how many seconds it lets us in; None where it does not say."""
+    """What the broker serves, and for how many seconds the connection may be used."""
 
     negotiated: Negotiated
-    session: float | None
+    usable: float
 
 
 Greeting = Generator[tuple[Message, int], Message, Greeted]
@@ -60,10 +62,10 @@ def greet(options: ClientOptions) -> Greeting:
     if answer.error_code:
         raise error_for(answer.error_code, "ApiVersions")
     negotiated = Negotiated.from_response(answer)
-    session = None
+    session = 0.0
     if options.security_protocol.startswith("SASL"):
-        session = (yield from _authenticate(options, negotiated)) or None
-    return Greeted(negotiated, session)
+        session = yield from _authenticate(options, negotiated)
+    return Greeted(negotiated, session * _USED_OF_SESSION if session > 0 else math.inf)
 
 
 def lost_before(message: Message, options: ClientOptions, error: ConnectionLostError) -> ConnectionLostError:

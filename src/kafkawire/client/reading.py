@@ -83,7 +83,7 @@ class Reading:
                 raise
 
     def _fetch_on(self, patience: float) -> Iterator[Chunk]:
-        """Fetch from one leader until the range ends or something goes wrong."""
+        """Fetch from one leader until the range ends, the connection must be replaced, or something goes wrong."""
         deadline = self._progress + patience
         connection = self._reader.take_connection(self._reader.leader(self._partition, deadline), deadline)
         try:
@@ -93,14 +93,14 @@ class Reading:
                 chunk = self._read_answer(connection.receive(FetchResponse, seconds=left))
                 if chunk is None and time.monotonic() - self._progress > patience:
                     raise RequestTimeoutError(f"nothing to read there yet, the range ends at {self._end}")
-                is_last = self._position >= self._end
-                if not is_last:
+                is_over = self._position >= self._end or connection.is_stale
+                if not is_over:
                     self._ask(connection)
                 if chunk is not None:
                     yield chunk
                     connection.reuse(chunk.records)
                     self._progress = time.monotonic()
-                if is_last:
+                if is_over:
                     break
         except BaseException:
             connection.close()

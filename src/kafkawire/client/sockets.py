@@ -4,12 +4,14 @@ Rules:
 - The same greeting, frames and checks as over asyncio; one request is in flight, or sent ahead by its owner.
 - A deadline is for the whole answer, not for each read. Within `retry` or `until` nothing waits past theirs, whatever
   the timeouts of connecting and asking.
+- Where a broker lets us in for a while only, another connection takes over between two requests, before that is over.
 - An object belongs to one thread at a time; `close` may come from another and ends a read that waits.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import socket
 import ssl
@@ -53,6 +55,7 @@ class SocketConnection:
         self._frames: list[bytes | memoryview] = []
         self._sent: list[tuple[int, int, int]] = []
         self._correlation_id = 0
+        self._stale_at = math.inf
         patience = options.connect_timeout_ms / 1000
         self._greeting_seconds = patience if seconds is None else min(seconds, patience)
         try:
@@ -72,6 +75,11 @@ class SocketConnection:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the broker is about to let us out: nothing more should be asked here."""
+        return time.monotonic() >= self._stale_at
 
     def request(
         self, message: Message, answer: type[_Answer], *, version: int | None = None, seconds: float | None = None
@@ -151,6 +159,7 @@ class SocketConnection:
                 message, version = words.send(answer)
             except StopIteration as done:
                 self.negotiated = done.value.negotiated
+                self._stale_at = time.monotonic() + done.value.usable
                 return
 
     def _give_up(self, key: int, version: int) -> None:
@@ -197,8 +206,10 @@ class SocketCluster:
     def connection(self, node: Node) -> SocketConnection:
         """The connection to a broker, made if need be."""
         known = self._connections.get(node.id)
-        if known is not None and known.place == f"{node.host}:{node.port}":
+        if known is not None and known.place == f"{node.host}:{node.port}" and not known.is_stale:
             return known
+        if known is not None:
+            known.close()
         made = self.open(node, self.seconds_left())
         self._connections[node.id] = made
         return made
