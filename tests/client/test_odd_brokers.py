@@ -12,7 +12,7 @@ from tests.client.topics import batch_of
 
 from kafkawire.client import ClientError, Consumer, TopicPartition, fetcher
 from kafkawire.client.fetch import BulkReader
-from kafkawire.messages import FetchResponse
+from kafkawire.messages import FetchResponse, ListOffsetsResponse
 from kafkawire.messages.errors import TopicAuthorizationFailedError
 from kafkawire.records import CorruptRecordError
 
@@ -122,6 +122,28 @@ def test_a_fault_of_ours_is_told_too_instead_of_waiting_forever(monkeypatch: pyt
     monkeypatch.setattr(fetcher, "scan_batches", broken)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(read(Log(), 1))
+
+
+def test_a_partition_that_an_answer_about_offsets_leaves_out_is_told() -> None:
+    complaint = "t-0: the broker's answer leaves it out"
+
+    def read(bootstrap: str) -> None:
+        with BulkReader(bootstrap) as reader, pytest.raises(ClientError, match=complaint):
+            reader.latest("t", [0])
+
+    async def main() -> None:
+        handlers = {"Fetch": Log().fetch, "ListOffsets": lambda request, version: ListOffsetsResponse()}
+        async with FakeBroker(handlers) as broker:
+            broker.topics["t"] = 1
+            await asyncio.to_thread(read, broker.bootstrap)
+            async with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
+                with pytest.raises(ClientError, match=complaint):
+                    await consumer.end_offsets([TopicPartition("t", 0)])
+                consumer.assign([TopicPartition("t", 0)])
+                with pytest.raises(ClientError, match=complaint):
+                    await asyncio.wait_for(consumer.getone(), 30)
+
+    asyncio.run(main())
 
 
 def test_bytes_that_are_no_batch_are_told() -> None:

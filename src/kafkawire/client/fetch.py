@@ -24,8 +24,9 @@ from kafkawire.client.offsets import EARLIEST, LATEST, by_leader, offsets_reques
 from kafkawire.client.options import ConsumerOptions, read_options
 from kafkawire.client.reading import Reading
 from kafkawire.client.sockets import SocketCluster, SocketConnection
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import ListOffsetsResponse
-from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+from kafkawire.messages.errors import ErrorCode, error_for
 from kafkawire.records import CorruptRecordError, batches_to_arrow
 
 if TYPE_CHECKING:
@@ -229,8 +230,8 @@ class BulkReader:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
             request = offsets_request(part, isolation, self._cluster.metadata, self.options.request_timeout_ms)
             answer = self._cluster.request(node, request, ListOffsetsResponse)
-            for partition, offset in read_offsets(answer).items():
-                if isinstance(offset, KafkaError):
+            for partition, offset in read_offsets(answer, part).items():
+                if isinstance(offset, KafkaWireError):
                     raise offset
                 found[partition.partition] = None if offset is None else offset.offset
         return found

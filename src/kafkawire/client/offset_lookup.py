@@ -58,7 +58,7 @@ async def ask_leaders(
             if node < 0:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, ", ".join(map(str, part)))
             request = offsets_request(part, isolation, cluster.metadata, cluster.options.request_timeout_ms)
-            answer = read_offsets(await cluster.request(node, request, ListOffsetsResponse))
+            answer = read_offsets(await cluster.request(node, request, ListOffsetsResponse), part)
         except KafkaWireError as error:
             failed.update(dict.fromkeys(part, error))
             return

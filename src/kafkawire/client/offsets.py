@@ -3,22 +3,25 @@
 Rules:
 - Everything for one broker goes into one request, each partition with the leader epoch that we know.
 - A time after the last record has no offset: the answer says -1, and so do we, with None.
+- Who asks for a partition gets an answer about it: one that the broker leaves out is an error,
+  one that nobody asked for is not looked at.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.client.errors import ClientError
 from kafkawire.client.metadata import TopicPartition
 from kafkawire.messages import ListOffsetsRequest
 from kafkawire.messages.errors import error_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kafkawire.client.metadata import Metadata
+    from kafkawire.exceptions import KafkaWireError
     from kafkawire.messages import ListOffsetsResponse
-    from kafkawire.messages.errors import KafkaError
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -63,12 +66,18 @@ def offsets_request(
     )
 
 
-def read_offsets(response: ListOffsetsResponse) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError | None]:
-    """The offsets of an answer, or the errors."""
-    found: dict[TopicPartition, OffsetAndTimestamp | KafkaError | None] = {}
+def read_offsets(
+    response: ListOffsetsResponse, wanted: Iterable[TopicPartition]
+) -> dict[TopicPartition, OffsetAndTimestamp | KafkaWireError | None]:
+    """The offset of each partition that was asked for, or the error."""
+    found: dict[TopicPartition, OffsetAndTimestamp | KafkaWireError | None] = {
+        partition: ClientError(f"{partition}: the broker's answer leaves it out") for partition in wanted
+    }
     for topic in response.topics:
         for each in topic.partitions:
             partition = TopicPartition(topic.name, each.partition_index)
+            if partition not in found:
+                continue
             if each.error_code:
                 found[partition] = error_for(each.error_code, str(partition))
                 continue
