@@ -100,19 +100,35 @@ def test_executors_in_processes_of_their_own_write_the_same_tables(tmp_path: Pat
     assert found == rows_in_order(sample.expected)
 
 
-def test_spark_submit_takes_the_package_as_an_archive(tmp_path: Path) -> None:
+def test_spark_submit_takes_the_package_as_an_archive_and_its_settings_go_before_ours(tmp_path: Path) -> None:
     """The archive is made of the sources, and the interpreter that runs it has no kafkawire of its own."""
+    events = tmp_path / "events"
+    events.mkdir()
+    submitted = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.maxConcurrentOutputFileWriters": "9",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+    }
     sample = write_sample(tmp_path / "logs", scale=1)
     archive = shutil.make_archive(str(tmp_path / "kafkawire"), "zip", SOURCES)
     (tmp_path / "job.py").write_text(JOB)
     bare = bare_interpreter(tmp_path)
     environment = {**os.environ, "JAVA_HOME": str(java_home_for_spark(find_java())), "PYSPARK_PYTHON": str(bare)}
     submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit")]
+    submit += [part for name, value in submitted.items() for part in ("--conf", f"{name}={value}")]
     options = ["--master", "local-cluster[1,1,1024]", "--py-files", archive, str(tmp_path / "job.py")]
     arguments = ["--source", "segments", str(tmp_path / "logs"), "--out", str(tmp_path / "out")]
     subprocess.run([*submit, *options, *arguments], check=True, timeout=400, env=environment)
     found = rows_in_order(read_table(tmp_path / "out", "records"), sample.expected.schema.names)
     assert found == rows_in_order(sample.expected)
+    [log] = events.iterdir()
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    [used] = [each["Spark Properties"] for each in told if each["Event"] == "SparkListenerEnvironmentUpdate"]
+    assert used.items() >= submitted.items()
+    assert used["spark.sql.codegen.wholeStage"] == "false", "of ours, what nobody has said"
 
 
 def bare_interpreter(root: Path) -> Path:

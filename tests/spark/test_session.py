@@ -12,7 +12,7 @@ from pyspark.errors import PySparkRuntimeError
 from tests.spark.logs import batches, write_segment
 
 from kafkawire.spark import SessionError, build_session, session
-from kafkawire.spark.session import default_master, running_session, settings_for
+from kafkawire.spark.session import LITTLE_DATA, default_master, running_session, settings_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +37,25 @@ def test_settings_of_the_caller_go_before_ours(spark: SparkSession) -> None:
     assert conf.get("spark.sql.session.timeZone") == "UTC"
     assert conf.get("spark.python.unix.domain.socket.enabled") == "true"
     assert conf.get("spark.sql.maxConcurrentOutputFileWriters") == "7", "see the settings of the session under test"
+
+
+def test_what_an_administrator_has_set_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    ours = settings_for("local[1]", LITTLE_DATA)
+    assert ours.items() >= LITTLE_DATA.items()
+    lines = [
+        "# spark.ui.enabled true",
+        "spark.driver.defaultJavaOptions -Dsite=1",
+        "",
+        "spark.sql.session.timeZone=CET",
+    ]
+    (tmp_path / "spark-defaults.conf").write_text("\n".join([*lines, "  spark.sql.shuffle.partitions : 9"]))
+    left = settings_for("local[1]", LITTLE_DATA)
+    assert ours.keys() - left.keys() == {
+        "spark.driver.defaultJavaOptions",
+        "spark.sql.session.timeZone",
+        "spark.sql.shuffle.partitions",
+    }
 
 
 def test_under_spark_submit_the_master_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         with Stage(out / "data", out / "traffic.pcapng") as stage:
             sent = _run_shop(stage)
             _say("\nThe pipeline on Spark, over three views of it")
-            session = running_session(args.master or default_master(), settings=LITTLE_DATA, log_file=out / "spark.log")
+            session = running_session(args.master or default_master(), defaults=LITTLE_DATA, log_file=out / "spark.log")
             spark.enter_context(session)
             views = [_view_topics(stage, out / "topic")]
         logs = [str(out / "data"), str(out / "old-logs")]

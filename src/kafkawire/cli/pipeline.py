@@ -288,11 +288,15 @@ def _session(how: How, log_file: Path, *, little: bool = False) -> Iterator[Spar
     from kafkawire.spark.table_formats import settings_of
 
     given = how.get("settings") or {}
-    ours = LITTLE_DATA if little else {}
-    settings = {**ours, **settings_of(how.get("table_format", "parquet"), given), **given}
+    settings = {**settings_of(how.get("table_format", "parquet"), given), **given}
     with ExitStack() as stack:
         with status("starting Spark ..."):
-            session = running_session(how.get("master") or default_master(), settings=settings, log_file=log_file)
+            session = running_session(
+                how.get("master") or default_master(),
+                settings=settings,
+                defaults=LITTLE_DATA if little else None,
+                log_file=log_file,
+            )
             spark = stack.enter_context(session)
         yield spark
 

@@ -1,6 +1,6 @@
 """Kafka's data on Spark: data sources, and the pipeline that turns topics, log files and captures into tables.
 
-- `build_session(master="local[*]", *, app_name, settings, log_file) -> SparkSession`: finds Java, starts Spark.
+- `build_session(master="local[*]", *, app_name, settings, defaults, log_file) -> SparkSession`: starts Spark.
 - `register(spark)`: the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` from here on.
 - `kafkawire.spark.jobs.Job(spark, input, output, tables).run() -> Summary`: what `kafkawire pipeline run` does; the
   input is a `topics_input.TopicsInput(options)`, a `segments_input.SegmentsInput(paths)` or a

@@ -5,6 +5,7 @@ Rules:
 - Workers run this interpreter: the package that the driver uses is the package that they use.
 - Under spark-submit, and where a session is running already, that session is used and only settings that a running
   session takes are applied.
+- What anybody else says goes before what we say: settings given here, to spark-submit, and in spark-defaults.conf.
 - With a log file, everything that the JVM would print goes there; without, Spark is told to print errors only.
 """
 
@@ -15,6 +16,7 @@ import re
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.spark.errors import SessionError
@@ -22,7 +24,6 @@ from kafkawire.spark.java import find_java, java_home_for_spark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -47,6 +48,7 @@ LITTLE_DATA: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "2",
 }
 """What a session is quicker with where there is little to read."""
+_NAMED: Final = re.compile(r"^\s*([^\s#!=:][^\s=:]*)", re.MULTILINE)  # in a file of Java properties
 _LOOPBACK: Final = "127.0.0.1"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LAST_WORDS: Final = re.compile(r"^(?:Exception in thread \"main\" [\w.$]+: |Error: )(.+)$", re.MULTILINE)
@@ -66,23 +68,26 @@ def build_session(
     *,
     app_name: str = "kafkawire",
     settings: Mapping[str, str] | None = None,
+    defaults: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> SparkSession:
     """A Spark session with kafkawire's data sources registered; a master of None is left to spark-submit.
 
-    Settings given here or to spark-submit go before ours.
+    Settings given here, to spark-submit or in spark-defaults.conf go before ours, which `defaults` add to.
 
     >>> from kafkawire.spark import build_session
     >>> spark = build_session("local[1]")  # doctest: +SKIP
     """
     require_spark()
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     from kafkawire.spark.registration import register
 
+    if _SUBMITTED in os.environ:
+        SparkContext._ensure_initialized()  # before that, a SparkConf does not know what was submitted
     conf = SparkConf().setAppName(app_name).setAll(list((settings or {}).items()))
-    for name, value in settings_for(master).items():
+    for name, value in settings_for(master, defaults).items():
         conf.setIfMissing(name, value)
     if master:
         conf.setMaster(master)
@@ -114,7 +119,11 @@ def _is_running() -> bool:
 
 @contextmanager
 def running_session(
-    master: str | None = "local[*]", *, settings: Mapping[str, str] | None = None, log_file: Path | None = None
+    master: str | None = "local[*]",
+    *,
+    settings: Mapping[str, str] | None = None,
+    defaults: Mapping[str, str] | None = None,
+    log_file: Path | None = None,
 ) -> Iterator[SparkSession]:
     """A session for the length of a block: stopped at its end, unless it was running before."""
     require_spark()
@@ -125,7 +134,7 @@ def running_session(
     was_running = SparkContext._active_spark_context is not None
 
     def build() -> SparkSession:
-        return build_session(master, settings=settings, log_file=log_file)
+        return build_session(master, settings=settings, defaults=defaults, log_file=log_file)
 
     # An interrupt that reaches PySpark while it starts the virtual machine leaves that behind for good. One that does
     # not reach it ends this process, and the virtual machine sees that.
@@ -137,9 +146,21 @@ def running_session(
             spark.stop()
 
 
-def settings_for(master: str | None) -> dict[str, str]:
-    """What a session is started with where nobody said otherwise."""
-    return {**SETTINGS, **(_LOCAL_SETTINGS if master and master.startswith("local") else {})}
+def settings_for(master: str | None, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a session is started with where nobody said otherwise; spark-defaults.conf may have."""
+    local = _LOCAL_SETTINGS if master and master.startswith("local") else {}
+    administered = _administered()
+    ours = {**SETTINGS, **local, **(defaults or {})}
+    return {name: value for name, value in ours.items() if name not in administered}
+
+
+def _administered() -> set[str]:
+    """The settings that spark-defaults.conf has; what we pass to Spark when it starts would replace them."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
+    file = Path(folder) / "spark-defaults.conf"
+    return set(_NAMED.findall(file.read_text("utf-8", "replace"))) if file.is_file() else set()
 
 
 def _start(conf: SparkConf, log_file: Path | None) -> None:
