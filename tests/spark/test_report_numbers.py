@@ -82,6 +82,8 @@ def segments(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
     timeless = BatchBuilder()
     timeless.append(b"key", b"value", -1)
     write_segment(root / "logs" / "timeless-0", timeless.build())
+    for place in ("broken-1", "idle-0"):
+        write_segment(root / "logs" / place, b"")
     source = SegmentsInput([str(root / "logs")])
     job = Job(spark, source, OutputDirectory.claim(root / "out"), source.default)
     job.run()
@@ -217,7 +219,11 @@ def test_numbers_about_log_files_are_those_of_the_tables(segments: Run) -> None:
     for row in stored:
         space[row["magic"], row["codec"]] += row["size"]
     assert {row[:2]: row[4] for row in segments.rows("space")} == space
-    assert {row[0]: row[3] for row in segments.rows("topics")} == Counter(row["topic"] for row in stored)
+    topics = {row[0]: row[1:] for row in segments.rows("topics")}
+    assert {topic: row[2] for topic, row in topics.items() if row[2]} == Counter(row["topic"] for row in stored)
+    assert topics["broken"][:3] == (2, 2, 3), "a partition whose file is empty was read too"
+    assert topics["idle"] == (1, 1, 0, 0, 0, None, None)
+    assert sum(row[1] for row in topics.values()) == len(list((segments.out.parent / "logs").rglob("*.log")))
     keys = Counter((row["topic"], row["key"].decode()) for row in records if row["key"] and row["topic"] != "payments")
     top = {row[:2]: row[2] for row in segments.rows("keys")}
     assert top["audit", "user"] == keys["audit", "user"] == 175

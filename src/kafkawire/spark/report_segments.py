@@ -5,7 +5,7 @@ A chapter is there if the tables that it is made of are.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
@@ -68,7 +68,7 @@ def log_chapters(tables: WrittenTables, summary: LogSummary) -> list[Chapter]:
 def _input(
     tables: WrittenTables, summary: SegmentsSummary, files: Iterable[SegmentFile], totals: Iterable[BatchTotals]
 ) -> Chapter:
-    chapter = Chapter("The input", "What was read, and what of it could not be.")
+    chapter = Chapter("The input", "What was read, empty files too, and what of it could not be.")
     if tables.has("batches"):
         columns = headings(
             "topic | partitions:count | files:count | batches:count | records:count | bytes:bytes | first:ms | last:ms"
@@ -90,16 +90,21 @@ def _input(
 
 
 def _topic_rows(files: Iterable[SegmentFile], totals: Iterable[BatchTotals]) -> list[list[Any]]:
-    """Topic, partitions, files, batches, records, bytes, first and last time; the largest topic first."""
-    listed = Counter(file.topic for file in files)
-    found: dict[str | None, list[BatchTotals]] = {}
+    """Topic, partitions, files, batches, records, bytes, first and last time; the largest topic first.
+
+    Partitions and files are those that were read, whether anything was in them or not.
+    """
+    listed: defaultdict[str | None, list[int | None]] = defaultdict(list)
+    for file in files:
+        listed[file.topic].append(file.partition)
+    found: dict[str | None, list[BatchTotals]] = {topic: [] for topic in listed}
     for each in totals:
         found.setdefault(each.topic, []).append(each)
     rows: list[list[Any]] = [
         [
             topic,
-            len({each.partition for each in own if each.partition is not None}),
-            listed[topic],
+            len(set(listed[topic]) - {None}),
+            len(listed[topic]),
             sum(each.batches for each in own),
             known_sum([each.records for each in own]),
             sum(each.bytes for each in own),
