@@ -100,6 +100,38 @@ def test_a_seek_drops_what_the_loop_had_taken(broker: RunningBroker, topic: str)
         assert next(records).offset == 0
 
 
+def test_a_loop_hands_out_nothing_of_what_a_rebalance_took_and_nothing_twice(broker: RunningBroker, topic: str) -> None:
+    for partition in (0, 1):
+        broker.fill(topic, 200, partition=partition)
+    settings = {"group_id": topic, "partition_assignment_strategy": "range", "heartbeat_interval_ms": 30}
+    with consumer_of(broker, topic, **settings) as one:
+        records = iter(one)
+        seen = [next(records) for _ in range(50)]
+        with consumer_of(broker, topic, **settings) as other:
+            until(lambda: len(one.assignment()) == len(other.assignment()) == 1)
+            (kept,) = one.assignment()
+            last = max((record.offset for record in seen if record.partition == kept.partition), default=-1)
+            rest = [next(records) for _ in range(199 - last)]
+            assert [(record.partition, record.offset) for record in rest] == [
+                (kept.partition, offset) for offset in range(last + 1, 200)
+            ]
+            one.commit()
+            assert one.committed(kept) == 200
+
+
+def test_a_loop_hands_out_nothing_of_a_partition_that_is_paused(broker: RunningBroker, topic: str) -> None:
+    for partition in (0, 1):
+        broker.fill(topic, 20, partition=partition)
+    with consumer_of(broker, topic) as consumer:
+        records = iter(consumer)
+        first = next(records)
+        paused = TopicPartition(topic, first.partition)
+        consumer.pause(paused)
+        assert [next(records).partition for _ in range(20)] == [1 - first.partition] * 20
+        consumer.resume(paused)
+        assert [next(records).offset for _ in range(19)] == list(range(1, 20))
+
+
 def test_what_a_loop_took_and_left_comes_again_whatever_is_asked_next(broker: RunningBroker, topic: str) -> None:
     for partition in (0, 1):
         broker.fill(topic, 50, partition=partition)
@@ -129,7 +161,7 @@ def test_plain_clients_have_what_the_others_have(name: str) -> None:
     def public(kind: type) -> set[str]:
         return {each for each in dir(kind) if not each.startswith("_")}
 
-    of_the_loop = {"start", "stop", "take", "wait", "mark", "known_topics"}
+    of_the_loop = {"start", "stop", "take", "wait", "run_of", "known_topics"}
     assert public(getattr(kafkawire.client, name)) - of_the_loop == public(getattr(blocking, name)) - {"close"}
 
 

@@ -12,7 +12,7 @@ from tests.client.topics import batch_of
 from kafkawire.client import Consumer, ConsumerRecord, LogTruncatedError, TopicPartition
 from kafkawire.client.decoding import Chunk
 from kafkawire.client.options import ConsumerOptions
-from kafkawire.client.positions import Position
+from kafkawire.client.positions import Position, Run
 from kafkawire.messages import FetchResponse
 
 pytestmark = pytest.mark.usefixtures("unhurried")
@@ -97,6 +97,29 @@ def test_without_a_reset_the_application_is_told_where() -> None:
     asyncio.run(main())
 
 
+def test_a_fetch_that_comes_home_after_its_partition_went_and_came_back_is_dropped() -> None:
+    async def main() -> None:
+        log = CutLog((0, [b"a", b"b"]), (0, [b"c", b"d"]))
+        async with log.broker() as broker, Consumer(bootstrap_servers=broker.bootstrap) as consumer:
+            asked = asyncio.Event()
+
+            def fetch(request: Any, version: int) -> FetchResponse:
+                broker.delay = 1  # the answer is on its way for so long
+                asked.set()
+                return log.fetch(request, version)
+
+            broker.handlers["Fetch"] = fetch
+            consumer.assign([PLACE])
+            consumer.seek(PLACE, 2)
+            await asked.wait()
+            consumer.assign([])
+            consumer.assign([PLACE])
+            consumer.seek(PLACE, 0)
+            assert await values(consumer, 4) == [b"a", b"b", b"c", b"d"]
+
+    asyncio.run(main())
+
+
 def chunk(*parts: tuple[int, int]) -> Chunk:
     """Batches of (epoch, count)."""
     data, offset = b"", 0
@@ -121,3 +144,24 @@ def test_a_position_knows_the_epoch_before_it_or_none() -> None:
     assert (state.leader_epoch, state.fetch_epoch) == (3, 3)
     state.move(2)
     assert (state.leader_epoch, state.fetch_epoch) == (-1, -1)
+
+
+def test_the_position_follows_a_run_until_its_partition_moves() -> None:
+    state = Position(PLACE, None)
+    state.move(0)
+    state.add(chunk((3, 2), (4, 2))._replace(next_offset=6))
+    run = Run(state, state.take(None, ConsumerOptions()))
+    seen = [(state.position, state.leader_epoch)]
+    for offset in range(4):
+        record = run.pop()
+        assert record is not None
+        assert record.offset == offset
+        seen.append((state.position, state.leader_epoch))
+    assert seen == [(0, -1), (1, 3), (2, 3), (3, 4), (6, 4)]
+    state.move(0)
+    state.add(chunk((3, 2)))
+    run = Run(state, state.take(None, ConsumerOptions()))
+    assert run.pop() is not None
+    state.move(1)
+    assert run.pop() is None
+    assert state.position == 1

@@ -3,7 +3,8 @@
 Rules:
 - A client is opened by making it and closed by `close` or its `with`; between, any thread may call it.
 - Iterating a consumer takes records in runs, but its position moves record by record: what is committed is what the
-  loop has come to. Whatever else is asked of the consumer, the rest of a run is given back first.
+  loop has come to. Whatever else is asked of the consumer, the rest of a run is given back first; what a rebalance or
+  a reset took away meanwhile is dropped.
 - A record of a topic that is not known yet waits for it in `send`, as in Java's producer, so that it does not keep the
   records of other threads waiting.
 """
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kafkawire.client.decoding import ConsumerRecord
     from kafkawire.client.offsets import OffsetAndTimestamp
     from kafkawire.client.outcome import RecordMetadata
+    from kafkawire.client.positions import Run
     from kafkawire.messages import Message
 
 __all__ = ["Admin", "Consumer", "Producer"]
@@ -201,7 +203,7 @@ class Consumer(BlockingClient):
 
     def __init__(self, *topics: str, config: Mapping[str, Any] | None = None, **options: Any) -> None:
         self._client: AsyncConsumer = self._open(partial(AsyncConsumer, *topics, config=config, **options))
-        self._run_of: dict[TopicPartition, deque[ConsumerRecord]] = {}
+        self._runs: dict[TopicPartition, Run] = {}
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -212,17 +214,17 @@ class Consumer(BlockingClient):
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         while self._is_open:
-            while self._run_of:
-                partition = next(iter(self._run_of))
-                records = self._run_of[partition]
-                record = records.popleft()
-                if not records:
-                    del self._run_of[partition]
-                self._client.mark(partition, record.offset + 1, record.leader_epoch)
-                yield record
+            while self._runs:
+                partition = next(iter(self._runs))
+                run = self._runs[partition]
+                record = run.pop()
+                if not run.records:
+                    del self._runs[partition]
+                if record is not None:
+                    yield record
             if self._is_open:
                 try:
-                    self._run_of = self._run(self._next_run())
+                    self._runs = self._run(self._next_runs())
                 except ClosedError:
                     return
 
@@ -286,7 +288,7 @@ class Consumer(BlockingClient):
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Go on at an offset."""
-        self._run_of.pop(TopicPartition(*partition), None)
+        self._runs.pop(TopicPartition(*partition), None)
         self._on_loop(partial(self._client.seek, partition, offset))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
@@ -302,6 +304,7 @@ class Consumer(BlockingClient):
         self._run(self._client.seek_to_committed(*partitions))
 
     def pause(self, *partitions: TopicPartition) -> None:
+        self._give_back()
         self._on_loop(partial(self._client.pause, *partitions))
 
     def resume(self, *partitions: TopicPartition) -> None:
@@ -338,21 +341,20 @@ class Consumer(BlockingClient):
         return self._run(self._client.raw(message, node_id=node_id, version=version))
 
     def _give_back(self) -> None:
-        if self._run_of:
-            left, self._run_of = self._run_of, {}
-            self._on_loop(partial(self._return_to, {place: records[0].offset for place, records in left.items()}))
+        if self._runs:
+            left, self._runs = self._runs, {}
+            self._on_loop(partial(self._return_to, left))
 
-    def _return_to(self, offsets: dict[TopicPartition, int]) -> None:
-        for partition in self._client.assignment() & offsets.keys():
-            self._client.seek(partition, offsets[partition])
+    def _return_to(self, runs: dict[TopicPartition, Run]) -> None:
+        for partition, run in runs.items():
+            if run.is_current:
+                self._client.seek(partition, run.records[0].offset)
 
-    async def _next_run(self) -> dict[TopicPartition, deque[ConsumerRecord]]:
+    async def _next_runs(self) -> dict[TopicPartition, Run]:
         while True:
             found = self._client.take((), _RUN)
             if found:
-                for partition, records in found.items():
-                    self._client.mark(partition, records[0].offset)
-                return {partition: deque(records) for partition, records in found.items()}
+                return {partition: self._client.run_of(partition, records) for partition, records in found.items()}
             await self._client.wait()
 
 

@@ -23,7 +23,7 @@ from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.offset_lookup import look_up_offsets
 from kafkawire.client.offsets import EARLIEST, LATEST
 from kafkawire.client.options import ConsumerOptions, read_options
-from kafkawire.client.positions import COMMITTED
+from kafkawire.client.positions import COMMITTED, Run
 from kafkawire.client.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -167,11 +167,9 @@ class Consumer:
         """Wait until there may be something to take; False when time is up."""
         return await self._wait(None if timeout_ms is None else timeout_ms / 1000)
 
-    def mark(self, partition: TopicPartition, position: int, leader_epoch: int = -1) -> None:
-        """Say how far the application is in what it took, after a record of that epoch; what was fetched stays."""
-        state = self._assignment.partitions.get(partition)
-        if state is not None and state.position is not None:
-            state.position, state.leader_epoch = position, leader_epoch
+    def run_of(self, partition: TopicPartition, records: Iterable[ConsumerRecord]) -> Run:
+        """What was just taken of a partition, to be handed out record by record, by any thread."""
+        return Run(self._assignment.partitions[partition], records)
 
     def __aiter__(self) -> Self:
         return self

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.cluster import Cluster
     from kafkawire.client.options import ConsumerOptions
-    from kafkawire.client.positions import Assignment, Position
+    from kafkawire.client.positions import Assignment, Position, Stretch
 
 _log = logging.getLogger("kafkawire.client")
 _SESSION_ERRORS: Final = (
@@ -101,7 +101,7 @@ class Fetcher:
                 isolation_level=options.isolation,
             )
             session.fill(request, wanted, version)
-            versions = {state.partition: state.version for state in states}
+            stretches = {state.partition: state.stretch for state in states}
             timeout = (options.fetch_max_wait_ms + options.request_timeout_ms) / 1000
             response = await connection.request(request, FetchResponse, version=version, timeout=timeout)
             if response.error_code in _SESSION_ERRORS:
@@ -110,7 +110,7 @@ class Fetcher:
             if response.error_code:
                 raise error_for(response.error_code, "Fetch")
             session.answered(response)
-            self._take(response, versions)
+            self._take(response, stretches)
         except Exception as error:
             session.reset()
             await self._recover(error, states)
@@ -131,13 +131,13 @@ class Fetcher:
             state.fetch_epoch if version >= TELLS_DIVERGENCE else -1,
         )
 
-    def _take(self, response: FetchResponse, versions: dict[TopicPartition, int]) -> None:
+    def _take(self, response: FetchResponse, stretches: dict[TopicPartition, Stretch]) -> None:
         for topic in response.responses:
             name = topic.topic or self._cluster.metadata.names.get(topic.topic_id, "")
             for each in topic.partitions:
                 partition = TopicPartition(name, each.partition_index)
                 state = self._assignment.partitions.get(partition)
-                if state is None or state.version != versions.get(partition):
+                if state is None or state.stretch is not stretches.get(partition):
                     continue
                 if each.error_code:
                     hint = each.current_leader

@@ -6,8 +6,10 @@ Rules:
 - A partition without a position has a `goal`: the committed offset, or one of the special offsets, to be looked up.
 - Each of the two has the leader epoch of the batch before it, or -1 where that is not known for sure: an epoch that is
   too old would look like a log that was cut off (KIP-320).
-- Whatever changes the position (seek, a reset) throws away what was buffered, and a fetch that was on its way is not
-  taken: `version` tells.
+- Whatever moves the position (seek, a reset, a partition that goes) throws away what was buffered and begins another
+  `Stretch`. What belongs to an earlier one, a fetch on its way or a run half handed out, is dropped.
+- Offset and epoch are one value, written at once: a run moves them from the application's thread while the loop commits
+  them. Who still writes into an earlier stretch changes nothing.
 - While the listener is told of a new partition it is held: the application gets nothing of it before.
 """
 
@@ -34,12 +36,20 @@ Goal = str | int | None
 _MOST_CHUNKS: Final = 2
 
 
+class Stretch:
+    """How far the application is, since the position was last moved: the next offset and the epoch before it."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: tuple[int, int] | None) -> None:
+        self.at = at
+
+
 class Position:
     """One partition of a consumer."""
 
     __slots__ = (
         "_end",
-        "_end_epoch",
         "chunks",
         "error",
         "fetch_epoch",
@@ -49,41 +59,45 @@ class Position:
         "is_held",
         "is_paused",
         "last_stable_offset",
-        "leader_epoch",
         "not_before",
         "partition",
-        "position",
         "records",
-        "version",
+        "stretch",
     )
 
     def __init__(self, partition: TopicPartition, goal: Goal) -> None:
         self.partition = partition
         self.goal: Goal = goal
-        self.position: int | None = None
+        self.stretch = Stretch(None)
         self.fetch_offset = self.fetch_epoch = -1
         self.chunks: deque[Chunk] = deque()
         self.records: deque[ConsumerRecord] = deque()
         self.is_paused = self.is_held = False
         self.high_watermark = -1
         self.last_stable_offset = -1
-        self.leader_epoch = -1
         self.error: Exception | None = None
         self.not_before = 0.0
-        self.version = 0
-        self._end = self._end_epoch = -1
+        self._end = (-1, -1)
+
+    @property
+    def position(self) -> int | None:
+        at = self.stretch.at
+        return None if at is None else at[0]
+
+    @property
+    def leader_epoch(self) -> int:
+        at = self.stretch.at
+        return -1 if at is None else at[1]
 
     def move(self, offset: int, leader_epoch: int = -1) -> None:
         """Go on at an offset, after a batch of this epoch."""
-        self._forget()
-        self.position = self.fetch_offset = offset
-        self.leader_epoch = self.fetch_epoch = leader_epoch
+        self._forget((offset, leader_epoch))
+        self.fetch_offset, self.fetch_epoch = offset, leader_epoch
         self.goal = None
 
     def look_up(self, goal: Goal) -> None:
         """Go on at an offset that has to be looked up first."""
-        self._forget()
-        self.position = None
+        self._forget(None)
         self.goal = goal
 
     @property
@@ -112,7 +126,7 @@ class Position:
             decoded, rest = decode_chunk(self.chunks[0], self.partition, options)
             self._take_part(rest)
             if most is None or len(decoded) <= most:
-                self.position, self.leader_epoch = self._end, self._end_epoch
+                self.stretch.at = self._end
                 if decoded:
                     return decoded
                 continue
@@ -123,49 +137,75 @@ class Position:
         else:
             taken = [self.records.popleft() for _ in range(most)]
         if taken and self.records:
-            self.position, self.leader_epoch = taken[-1].offset + 1, taken[-1].leader_epoch
+            self.stretch.at = taken[-1].offset + 1, taken[-1].leader_epoch
         elif taken:
-            self.position, self.leader_epoch = self._end, self._end_epoch
+            self.stretch.at = self._end
         return taken
 
     def pop(self) -> ConsumerRecord:
         """The next of the records that are decoded."""
         record = self.records.popleft()
         if self.records:
-            self.position, self.leader_epoch = record.offset + 1, record.leader_epoch
+            self.stretch.at = record.offset + 1, record.leader_epoch
         else:
-            self.position, self.leader_epoch = self._end, self._end_epoch
+            self.stretch.at = self._end
         return record
 
     def take_columns(self, decoder: ArrowDecoder) -> pa.RecordBatch | None:
         """The next rows, perhaps none of a fetch that holds no records to see; None while nothing is buffered."""
-        if self.records and self.position is not None:
-            self.move(self.position, self.leader_epoch)  # what is left of them comes again, as bytes
+        if self.records and self.stretch.at is not None:
+            self.move(*self.stretch.at)  # what is left of them comes again, as bytes
         if not self.chunks:
             return None
         batch, rest = decoder.decode(self.chunks[0], self.partition)
         self._take_part(rest)
-        self.position, self.leader_epoch = self._end, self._end_epoch
+        self.stretch.at = self._end
         return batch
 
     def _take_part(self, rest: Chunk | None) -> None:
         """The first chunk is decoded but for a rest, where to go on then."""
         chunk = self.chunks.popleft()
         if rest is None:
-            self._end, self._end_epoch = chunk.next_offset, chunk.leader_epoch
+            self._end = chunk.next_offset, chunk.leader_epoch
         else:
             self.chunks.appendleft(rest)
-            self._end, self._end_epoch = rest.position, -1
+            self._end = rest.position, -1
 
     @property
     def has_data(self) -> bool:
         return not self.is_paused and not self.is_held and bool(self.records or self.chunks)
 
-    def _forget(self) -> None:
+    def _forget(self, at: tuple[int, int] | None) -> None:
         self.chunks.clear()
         self.records.clear()
         self.error = None
-        self.version += 1
+        self.stretch = Stretch(at)
+
+
+class Run:
+    """Records that were just taken together, handed out one by one: the position goes back, and follows."""
+
+    __slots__ = ("_end", "_state", "_stretch", "records")
+
+    def __init__(self, state: Position, records: Iterable[ConsumerRecord]) -> None:
+        self._state, self._stretch = state, state.stretch
+        self._end = self._stretch.at
+        self.records = deque(records)
+        self._stretch.at = self.records[0].offset, -1
+
+    def pop(self) -> ConsumerRecord | None:
+        """The next record; None where the partition has moved: what is left is no longer to be handed out."""
+        stretch, records = self._stretch, self.records
+        if self._state.stretch is not stretch:
+            records.clear()
+            return None
+        record = records.popleft()
+        stretch.at = (record.offset + 1, record.leader_epoch) if records else self._end
+        return record
+
+    @property
+    def is_current(self) -> bool:
+        return self._state.stretch is self._stretch
 
 
 class Assignment:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.cluster import Cluster
     from kafkawire.client.options import ConsumerOptions
+    from kafkawire.client.positions import Stretch
 
 _log = logging.getLogger("kafkawire.client")
 _INTERNAL: Final = "__"
@@ -216,9 +217,9 @@ class Subscription:
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Where the application is, for a commit."""
         return {
-            partition: OffsetAndMetadata(state.position, leader_epoch=state.leader_epoch)
+            partition: OffsetAndMetadata(at[0], leader_epoch=at[1])
             for partition, state in self.assignment.partitions.items()
-            if state.position is not None
+            if (at := state.stretch.at) is not None
         }
 
     def look_up(self) -> None:
@@ -244,23 +245,23 @@ class Subscription:
             }
             if not missing:
                 return
-            versions = {partition: state.version for partition, state in missing.items()}
+            stretches = {partition: state.stretch for partition, state in missing.items()}
             try:
-                failed = await self._find({partition: state.goal for partition, state in missing.items()}, versions)
+                failed = await self._find({partition: state.goal for partition, state in missing.items()}, stretches)
             except Exception as error:
                 failed = dict.fromkeys(missing, error)
-            self._failed(failed, versions)
+            self._failed(failed, stretches)
             self._changed()
             failures = failures + 1 if failed else 0
             if failed:
                 await self._rest(failures, failed.values())
 
-    def _failed(self, failed: Mapping[TopicPartition, Exception], versions: dict[TopicPartition, int]) -> None:
+    def _failed(self, failed: Mapping[TopicPartition, Exception], stretches: dict[TopicPartition, Stretch]) -> None:
         for error in {id(each): each for each in failed.values()}.values():
             _log.warning("looking up positions: %s", error)
         for partition, error in failed.items():
             state = self.assignment.partitions.get(partition)
-            if state is not None and state.version == versions[partition] and not is_retriable(error):
+            if state is not None and state.stretch is stretches[partition] and not is_retriable(error):
                 state.error = error
 
     async def _rest(self, failures: int, errors: Iterable[Exception]) -> None:
@@ -271,7 +272,7 @@ class Subscription:
                 await self._cluster.refresh()
 
     async def _find(
-        self, goals: dict[TopicPartition, Any], versions: dict[TopicPartition, int]
+        self, goals: dict[TopicPartition, Any], stretches: dict[TopicPartition, Stretch]
     ) -> Mapping[TopicPartition, Exception]:
         """Find what can be found now; what is in the way of the rest."""
         committed: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -282,27 +283,27 @@ class Subscription:
         special: dict[TopicPartition, int] = {}
         for partition, goal in goals.items():
             if partition in committed:
-                self._found(partition, committed[partition].offset, versions, committed[partition].leader_epoch)
+                self._found(partition, committed[partition].offset, stretches, committed[partition].leader_epoch)
             elif goal != COMMITTED:
                 special[partition] = goal
             elif reset is not None:
                 special[partition] = reset
             else:
                 state = self.assignment.partitions.get(partition)
-                if state is not None and state.version == versions[partition]:
+                if state is not None and state.stretch is stretches[partition]:
                     state.error = NoOffsetError(f"{partition}: nothing is committed, and auto_offset_reset is none")
         if not {each.topic for each in special} <= self._cluster.metadata.topics.keys():
             await self._cluster.refresh()
         found, failed = await ask_leaders(self._cluster, special, self._options.isolation)
         for partition, offset in found.items():
-            self._found(partition, 0 if offset is None else offset.offset, versions)
+            self._found(partition, 0 if offset is None else offset.offset, stretches)
         return failed
 
     def _found(
-        self, partition: TopicPartition, offset: int, versions: dict[TopicPartition, int], leader_epoch: int = -1
+        self, partition: TopicPartition, offset: int, stretches: dict[TopicPartition, Stretch], leader_epoch: int = -1
     ) -> None:
         state = self.assignment.partitions.get(partition)
-        if state is not None and state.version == versions[partition]:
+        if state is not None and state.stretch is stretches[partition]:
             state.move(offset, leader_epoch)
 
     async def _commit_once(self, group: str, what: dict[TopicPartition, OffsetAndMetadata]) -> None:
