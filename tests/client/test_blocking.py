@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import os
 import signal
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
-    return broker.create_topic(request.node.name, 2)
+    return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 2)
 
 
 def consumer_of(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
@@ -295,6 +296,43 @@ def test_records_that_wait_when_their_taking_is_cancelled_are_told_so(broker: Ru
         SHARED.loop.call_soon_threadsafe(producer._pump_task.cancel)
         assert all(isinstance(each.exception(60), ClosedError) for each in waiting)
         assert producer.send_and_wait(topic, b"second") is not None
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_interrupt_while_a_producer_closes_gives_up_what_it_has(
+    broker: RunningBroker, topic: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = concurrent.futures.Future.result
+
+    def interrupted(future: concurrent.futures.Future[Any], timeout: float | None = None) -> Any:
+        """As if Ctrl-C came once the record that cannot be taken holds up the others."""
+        monkeypatch.setattr(concurrent.futures.Future, "result", wait)
+        until(lambda: producer._pumping and len(producer._taken) == 2)
+        raise KeyboardInterrupt
+
+    with contextlib.ExitStack() as others:
+        if not alone:
+            others.enter_context(Admin(bootstrap_servers=broker.bootstrap))
+        producer = Producer(bootstrap_servers=broker.bootstrap, linger_ms=3_600_000, max_block_ms=3_600_000)
+        deliveries = [producer.send(topic, b"taken")]
+        producer.flush()
+        assert deliveries.pop().result(60) is not None
+        held = producer.send(topic, b"lingers")
+        done = threading.Event()
+
+        def fill() -> None:
+            deliveries.extend(producer.send("not-made", b"%d" % number) for number in range(3))
+            done.set()
+
+        SHARED.loop.call_soon_threadsafe(fill)
+        assert done.wait(60)
+        monkeypatch.setattr(concurrent.futures.Future, "result", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            producer.close()
+        assert all(isinstance(each.exception(60), ClosedError) for each in (held, *deliveries))
+        with pytest.raises(ClosedError):
+            producer.send(topic, b"too late")
+    assert not any(thread.name == "kafkawire client" for thread in threading.enumerate())
 
 
 def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: str) -> None:

@@ -45,6 +45,7 @@ __all__ = ["Admin", "Consumer", "Producer"]
 _RUN: Final = 500
 # Who sends fills this and then waits until it is empty: threads that take turns lose less than threads that compete.
 _MOST_TAKEN: Final = 5_000
+_NOT_TAKEN: Final = "the producer was closed before the record was taken"
 
 
 class Producer(BlockingClient):
@@ -67,10 +68,8 @@ class Producer(BlockingClient):
         self.close()
 
     def close(self) -> None:
-        """Send what is left, then close."""
-        if self._is_open and not self._is_closing:
-            self.flush()
-        self._close(self._client.stop)
+        """Send what is left, then close; an interrupt gives up what was not sent by then."""
+        self._close(self._stop)
 
     def send(
         self,
@@ -146,7 +145,7 @@ class Producer(BlockingClient):
                 try:
                     await self._client.send(*record, _waiter=future)
                 except asyncio.CancelledError:
-                    closed = ClosedError("the producer was closed before the record was taken")
+                    closed = ClosedError(_NOT_TAKEN)
                     future.set_exception(closed)
                     self._refuse_rest(closed)
                     self._pumping = False
@@ -169,12 +168,30 @@ class Producer(BlockingClient):
         for future in refused:
             future.set_exception(error)
 
-    async def _flush(self) -> None:
+    async def _hand_over(self) -> None:
+        """Wait until the pump is through."""
         while self._pumping:
             await asyncio.sleep(0)
             if self._pump_task is not None:
                 await asyncio.wait([self._pump_task])
+
+    async def _flush(self) -> None:
+        await self._hand_over()
         await self._client.flush()
+
+    async def _stop(self) -> None:
+        try:
+            await self._hand_over()
+        except asyncio.CancelledError:
+            self._refuse_rest(ClosedError(_NOT_TAKEN))
+            if self._pump_task is not None:
+                self._pump_task.cancel()
+            current = asyncio.current_task()
+            assert current is not None
+            current.cancel()  # a stop that is cancelled waits for no delivery either
+            raise
+        finally:
+            await self._client.stop()
 
 
 class _Aside(RebalanceListener):
