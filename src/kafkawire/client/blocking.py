@@ -22,7 +22,6 @@ from kafkawire.client.blocking_admin import Admin
 from kafkawire.client.consumer import Consumer as AsyncConsumer
 from kafkawire.client.delivery import Delivery
 from kafkawire.client.errors import BufferFullError, ClosedError, RequestTimeoutError
-from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.producer import Producer as AsyncProducer
 from kafkawire.client.shared_loop import CLOSED, SHARED, BlockingClient
 from kafkawire.client.subscription import RebalanceListener
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client.committing import OffsetAndMetadata
     from kafkawire.client.decoding import ConsumerRecord
+    from kafkawire.client.metadata import TopicPartition
     from kafkawire.client.offsets import OffsetAndTimestamp
     from kafkawire.client.outcome import RecordMetadata
     from kafkawire.client.positions import Run
@@ -232,13 +232,11 @@ class Consumer(BlockingClient):
     def __iter__(self) -> Iterator[ConsumerRecord]:
         while self._is_open:
             while self._runs:
-                partition = next(iter(self._runs))
-                run = self._runs[partition]
-                record = run.pop()
-                if not run.records:
-                    del self._runs[partition]
-                if record is not None:
+                partition, run = next(iter(self._runs.items()))
+                while (record := run.pop()) is not None:
                     yield record
+                if self._runs.get(partition) is run:
+                    del self._runs[partition]
             if self._is_open:
                 try:
                     self._runs = self._run(self._next_runs())
@@ -305,7 +303,6 @@ class Consumer(BlockingClient):
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Go on at an offset."""
-        self._runs.pop(TopicPartition(*partition), None)
         self._on_loop(partial(self._client.seek, partition, offset))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
@@ -364,7 +361,7 @@ class Consumer(BlockingClient):
 
     def _return_to(self, runs: dict[TopicPartition, Run]) -> None:
         for partition, run in runs.items():
-            if run.is_current:
+            if run.is_left:
                 self._client.seek(partition, run.records[0].offset)
 
     async def _next_runs(self) -> dict[TopicPartition, Run]:

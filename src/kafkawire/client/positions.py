@@ -194,18 +194,18 @@ class Run:
         self._stretch.at = self.records[0].offset, -1
 
     def pop(self) -> ConsumerRecord | None:
-        """The next record; None where the partition has moved: what is left is no longer to be handed out."""
+        """The next record; None after the last, and once the partition has moved: the rest is not to be handed out."""
         stretch, records = self._stretch, self.records
-        if self._state.stretch is not stretch:
-            records.clear()
+        if not records or self._state.stretch is not stretch:
             return None
         record = records.popleft()
         stretch.at = (record.offset + 1, record.leader_epoch) if records else self._end
         return record
 
     @property
-    def is_current(self) -> bool:
-        return self._state.stretch is self._stretch
+    def is_left(self) -> bool:
+        """Whether there are more."""
+        return bool(self.records) and self._state.stretch is self._stretch
 
 
 class Assignment:
