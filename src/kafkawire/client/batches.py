@@ -154,10 +154,6 @@ class PartitionQueue:
         self.must_restart = False
         self.not_before = 0.0
 
-    @property
-    def is_empty(self) -> bool:
-        return self.filling is None and not self.waiting and not self.in_flight
-
     def close_filling(self) -> None:
         """The batch being filled is full, or its time has come."""
         if self.filling is not None:
