@@ -15,6 +15,7 @@ from tests.broker.peer import Peer
 
 from kafkawire.log.memory import MemoryFile
 from kafkawire.messages import ApiVersionsRequest, FetchRequest, MetadataRequest, ProduceRequest
+from kafkawire.messages.errors import ErrorCode
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
@@ -215,8 +216,8 @@ def test_records_of_requests_that_came_together_are_kept_and_answered_one_by_one
     assert values(found.records) == [b"a", b"b", b"c"]
 
 
-def test_no_answer_leaves_for_records_that_came_together_and_could_not_be_written(
-    kafka_broker: RunningBroker, kafka_topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_records_that_came_together_and_could_not_be_written_are_all_refused(
+    kafka_broker: RunningBroker, kafka_topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space left")
@@ -225,8 +226,9 @@ def test_no_answer_leaves_for_records_that_came_together_and_could_not_be_writte
         peer.call(produce(kafka_topic, batch(b"kept")), 9)
         patch.setattr(MemoryFile, "write", full)
         peer.socket.sendall(pipelined(kafka_topic, batch(b"a"), batch(b"b")))
-        assert peer.is_closed()
-    assert "records of several requests were lost" in caplog.text
+        for number in range(2):
+            refused = peer.receive((0, 9, number)).responses[0].partition_responses[0]
+            assert (refused.error_code, refused.base_offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
     with Peer(kafka_broker) as peer:
         told = peer.call(produce(kafka_topic, batch(b"again")), 9).responses[0].partition_responses[0]
         found = peer.call(fetch(kafka_topic), 12).responses[0].partitions[0]

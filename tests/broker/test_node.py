@@ -185,8 +185,12 @@ def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.
 
 
 def write(node: Node, *, hold: bool) -> None:
+    log = node.log("orders", 0)
+    group = node.hold(log, more=True) if hold else None
     node.append("orders", 0, batch(b"a"), hold=hold)
-    node.settle_held()
+    node.write_held()
+    if group is not None and log in group.failures:
+        raise group.failures[log]
 
 
 def test_directories_of_no_topic_are_left_alone(

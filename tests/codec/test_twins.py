@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.messages.samples import random_message
 
-from kafkawire.codec import CodecError
-from kafkawire.messages import ApiVersionsResponse, FetchResponse, message_class, message_names
+from kafkawire.codec import CodecError, ElementLimitError
+from kafkawire.messages import (
+    ApiVersionsResponse,
+    FetchRequest,
+    FetchResponse,
+    HeartbeatResponse,
+    message_class,
+    message_names,
+)
 
 if TYPE_CHECKING:
     from kafkawire.codec.plan import Plan
@@ -115,3 +122,27 @@ def test_nothing_leaks_on_either_outcome() -> None:
             compiled.encode_parts(plan, compiled.decode(plan, data))
         counts.append((sys.getrefcount(data), sys.getrefcount(records), sys.getrefcount(None) // 1000))
     assert counts[0][:2] == counts[2][:2]
+
+
+@pytest.mark.parametrize("form", [engine, compiled])
+def test_a_message_may_hold_so_many_elements_and_no_more(form: Any) -> None:
+    plan = plan_of("FetchRequest", 12)
+    topics = [FetchRequest.FetchTopic(topic="t", partitions=[FetchRequest.FetchPartition()] * 3)] * 4
+    data = engine.encode(plan, FetchRequest(topics=topics))
+    assert len(form.decode_prefix(plan, data, 0, 16)[0].topics) == 4
+    with pytest.raises(
+        ElementLimitError, match="expected at most 15 elements in the whole message, found 16"
+    ) as caught:
+        form.decode_prefix(plan, data, 0, 15)
+    assert caught.value.path == "topics[3].partitions"
+
+
+@pytest.mark.parametrize("form", [engine, compiled])
+def test_unknown_tags_count_as_elements(form: Any) -> None:
+    plan = plan_of("HeartbeatResponse", 4)
+    value = HeartbeatResponse()
+    value.unknown_tagged_fields = ((7, b""), (8, b""))
+    data = engine.encode(plan, value)
+    assert form.decode_prefix(plan, data, 0, 2)[0] == value
+    with pytest.raises(ElementLimitError):
+        form.decode_prefix(plan, data, 0, 1)

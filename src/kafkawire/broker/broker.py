@@ -79,6 +79,7 @@ class Broker:
             raise
         self._maintenance = Maintenance(self.node)
         self._maintenance.start()
+        self.dispatcher.watchdog.start()
         self._started = True
         tell(
             "broker started",
@@ -95,6 +96,7 @@ class Broker:
         if self._started:
             self._started = False
             await self._maintenance.stop()
+            self.dispatcher.watchdog.stop()
             await self.server.close()
             await self.node.flusher.drain()
             self.node.close()

@@ -1,10 +1,11 @@
 """One client's connection.
 
 Rules:
-- One request is under way at a time; the next is looked at when its answer is out. So answers leave in order, and a
+- One request is under way at a time; the next is served when its answer is out. So answers leave in order, and a
   client that does not read is not served.
-- Answers of requests that came together leave together, once what they promise is written; if that fails none of them
-  leaves, and the connection is closed.
+- Answers of requests that came together leave together. An answer about records that are held in memory is queued as
+  a call: its bytes exist, and can be sent, only after `Dispatcher.finish` has written the records.
+- A connection is served for one turn at a time (`turns`); its further requests wait while others are served.
 - Reading stops when enough waits unserved, when the peer does not read, or when the broker's memory is taken.
 - What a connection does wrong closes that connection, with one line in the log that says why.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from kafkawire.broker.dispatch import Call, RefusedRequestError
@@ -20,8 +22,8 @@ from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.inbox import Inbox
 from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.outbox import Outbox
+from kafkawire.broker.turns import TURN_SECONDS
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages.errors import KafkaStorageError
 
 if TYPE_CHECKING:
     from kafkawire.broker.dispatch import Dispatcher
@@ -41,6 +43,8 @@ class Connection(asyncio.BufferedProtocol):
         self._task: asyncio.Task[None] | None = None
         self._reading = True
         self._unsent = False  # whether the transport holds bytes that the peer has not taken
+        self._is_queued = False  # whether requests wait for this connection's next turn
+        self._unwritten: list[Call] = []  # served, in order, and not answered until their records are written
         self.address = ("", 0)
         self.active = 0.0
         self.accounted = 0  # bytes of memory that the server counts for this connection
@@ -88,13 +92,13 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way, or an answer not out yet."""
-        return self._task is not None or self._unsent or self._outbox.is_busy
+        """Whether a request is under way or waits for its turn, or an answer is not out yet."""
+        return self._task is not None or self._is_queued or self._unsent or self._outbox.is_busy
 
     @property
     def is_waiting(self) -> bool:
         """Whether a request waits for its answer."""
-        return self._task is not None
+        return self._task is not None or self._is_queued
 
     @property
     def is_stalled(self) -> bool:
@@ -124,11 +128,8 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 self._serve_waiting()
             finally:
-                self._send()
-        except KafkaStorageError as error:
-            self._outbox.close()
-            self.refuse("storage", f"records of several requests were lost: {error}")
-            return
+                self._answer_unwritten()
+                self._outbox.flush()
         except KafkaWireError as error:
             self.refuse("request", str(error))
             return
@@ -146,28 +147,50 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve_waiting(self) -> None:
         inbox, outbox, transport = self._inbox, self._outbox, self._transport
-        while self._task is None and not self._unsent and not outbox.is_busy and not transport.is_closing():
+        turn_ends = perf_counter() + TURN_SECONDS
+        while not self._is_queued and self._task is None and not self._unsent:
+            if outbox.is_busy or transport.is_closing():
+                return
             frame = inbox.take()
             if frame is None:
                 return
             if self._serve(frame):
-                self._send()
+                outbox.flush()
+            if perf_counter() > turn_ends and inbox.has_more:
+                self._is_queued = True
+                self._dispatcher.turns.call(self._begin_turn)
 
-    def _send(self) -> None:
-        """Let answers go, once what they promise is written."""
-        self._dispatcher.settle()
-        self._outbox.flush()
+    def _begin_turn(self) -> bool:
+        self._is_queued = False
+        if self._transport.is_closing():
+            return False
+        self._proceed()
+        return True
 
     def _serve(self, frame: bytes | memoryview) -> bool:
         """Serve a request; whether the answers should leave before the next."""
         call = self._dispatcher.begin(frame, self.address, self._listener, more=self._inbox.has_more)
-        if not isinstance(call, Call):
-            return self._outbox.put([call], len(call))
-        if call.is_waiting:
-            self._under_way = call.size
-            self._task = self._server.loop.create_task(self._wait(call))
-            return False
-        return self._outbox.put(*self._dispatcher.finish(call))
+        if isinstance(call, Call):
+            if call.is_waiting:
+                self._under_way = call.size
+                self._task = self._server.loop.create_task(self._wait(call))
+                return False
+            if call.is_unwritten:
+                self._unwritten.append(call)
+                return False
+        if self._unwritten:
+            self._answer_unwritten()
+        return self._outbox.put(*self._dispatcher.finish(call)) if isinstance(call, Call) else self._put(call)
+
+    def _put(self, answer: bytes) -> bool:
+        return self._outbox.put([answer], len(answer))
+
+    def _answer_unwritten(self) -> None:
+        """Answer the requests whose records are held in memory; this writes the records."""
+        self._dispatcher.node.write_held()
+        calls, self._unwritten = self._unwritten, []
+        for call in calls:
+            self._outbox.put(*self._dispatcher.finish(call))
 
     async def _wait(self, call: Call) -> None:
         try:

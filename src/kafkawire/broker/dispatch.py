@@ -5,18 +5,23 @@ Rules:
   and the connection is closed without an answer. Only ApiVersions answers an unknown version.
 - Bytes after a well-formed body are ignored, as Kafka does.
 - An exception of a handler becomes the API's error response; one that is not Kafka's own is logged with its traceback.
-- What Produce writes may be held back, to be written with what the next requests write: `settle` comes before answers
-  leave, and before any other API is served.
+- Records that Produce appends may be held in memory, to be written with those of the next requests. `finish` writes
+  them before it makes an answer about them; `begin` writes them before any other API is served.
+- A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
+  with more than MOST_ELEMENTS is refused.
+- The answer of a request that needed several turns is encoded in a thread.
 - An interceptor serves in the handler's place, and may let it: tests use it to watch, to delay and to fail requests.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from types import CoroutineType
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.listeners import Endpoint
@@ -26,9 +31,13 @@ from kafkawire.broker.serving import (
     CloseConnectionError,
     RequestContext,
     Streamed,
+    Unwritten,
     error_response,
     served_apis,
 )
+from kafkawire.broker.turns import TURN_SECONDS, Turns, start
+from kafkawire.broker.watchdog import Watchdog
+from kafkawire.codec import CodecError, ElementLimitError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message
 from kafkawire.messages.errors import ErrorCode, code_for
@@ -43,14 +52,17 @@ if TYPE_CHECKING:
     from kafkawire.broker.metrics import Metrics
     from kafkawire.broker.node import Node
     from kafkawire.broker.outbox import Part
+    from kafkawire.broker.routes import Written
     from kafkawire.broker.serving import Answer
 
     Serve = Callable[[], Answer | Awaitable[Answer]]
     Interceptor = Callable[[RequestContext, Any, Serve], Answer | Awaitable[Answer]]
 
 _log = logging.getLogger("kafkawire.broker")
-PRODUCE = 0
-_AT_ONCE = (Message, Streamed)
+PRODUCE: Final = 0
+AT_ONCE: Final = 10_000
+MOST_ELEMENTS: Final = 250_000
+_READY: Final = (Message, Streamed, Unwritten)
 _NAMED = SIZE.size + KEY_AND_VERSION.size
 
 
@@ -61,21 +73,28 @@ class RefusedRequestError(KafkaWireError):
 class Call:
     """A request that is being served."""
 
-    __slots__ = ("answer", "context", "request", "route", "size", "started")
+    __slots__ = ("answer", "context", "request", "route", "size", "started", "written")
 
-    def __init__(self, route: Route, request: Any, context: RequestContext, size: int) -> None:
+    def __init__(self, route: Route, context: RequestContext, size: int, started: float) -> None:
         self.route = route
-        self.request = request
+        self.request: Any = None
         self.context = context
         self.size = size
-        self.started = perf_counter()
+        self.started = started
         self.answer: Answer | Awaitable[Answer] = None
+        self.written: Written | None = None
+        """The answer's bytes, where a thread has made them."""
 
     @property
     def is_waiting(self) -> bool:
         """Whether the answer has to be awaited."""
         answer = self.answer
-        return answer is not None and not isinstance(answer, _AT_ONCE)
+        return answer is not None and not isinstance(answer, _READY)
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether the answer is about records that are held in memory."""
+        return isinstance(self.answer, Unwritten)
 
 
 class Dispatcher:
@@ -86,15 +105,18 @@ class Dispatcher:
         self.metrics = metrics
         self.interceptor: Interceptor | None = None
         self._tells_all = tells_all()
+        self.turns = Turns()
+        self.watchdog = Watchdog()
         self._apis = served_apis()
         self._routes: dict[tuple[int, ...], Route] = {}
+        self._large = asyncio.Lock()
 
     def begin(
         self, frame: bytes | memoryview, address: tuple[str, int], listener: str, *, more: bool = False
     ) -> Call | bytes:
         """Read a request and let it be served; bytes are the answer to an ApiVersions of unknown version.
 
-        With `more` of them at hand, what is written may be held back until `settle`.
+        With `more` of them at hand, records may be held in memory until `finish`.
         """
         route = self._routes.get(KEY_AND_VERSION.unpack_from(frame, SIZE.size)) if len(frame) >= _NAMED else None
         if route is None:
@@ -102,53 +124,107 @@ class Dispatcher:
             if isinstance(found, bytes):
                 return found
             route = found
-        header, request = route.read(frame)
+        began = perf_counter()
+        header, offset = route.read_header(frame)
         size = len(frame)
         context = RequestContext(
-            route.api, route.version, header.correlation_id, header.client_id, ANONYMOUS, listener, address, size, more
+            route.api,
+            route.version,
+            header.correlation_id,
+            header.client_id,
+            ANONYMOUS,
+            listener,
+            address,
+            size,
+            more,
+            self.turns,
+            began + TURN_SECONDS,
         )
+        call = Call(route, context, size, began)
         if route.api.key != PRODUCE:
-            self.node.settle_held()
-        call = Call(route, request, context, size)
+            self.node.write_held()
         try:
-            if self.interceptor is None:
-                call.answer = route.served.handle(self.node, request, context)
-            else:
-                serve = partial(route.served.handle, self.node, request, context)
-                call.answer = self.interceptor(context, request, serve)
+            call.request = route.read_body(frame, offset, AT_ONCE)
+        except ElementLimitError:
+            call.answer = self._serve_large(call, frame, offset)
+            return call
+        try:
+            call.answer = self._serve(call)
         except Exception as error:
             call.answer = self._explain(call, error)
+        self.watchdog.check(began, route.api.name)
         return call
-
-    def settle(self) -> None:
-        """Have everything written that was held back; a KafkaStorageError if it could not be, and was undone."""
-        self.node.settle_held()
 
     async def wait(self, call: Call) -> None:
         """Wait for the answer of a call that has none yet."""
         try:
             assert isinstance(call.answer, Awaitable)
             call.answer = await call.answer
+        except RefusedRequestError:
+            raise
         except Exception as error:
             call.answer = self._explain(call, error)
+        if call.context.was_paused and isinstance(call.answer, Message):
+            write = partial(call.route.write, call.answer, call.context.correlation_id)
+            call.written = await asyncio.get_running_loop().run_in_executor(None, write)
 
     def finish(self, call: Call) -> tuple[Sequence[Part], int]:
-        """The parts of the answer's frame and the size of all; none where the client expects nothing."""
-        answer, route = call.answer, call.route
-        parts: Sequence[Part] = ()
-        size = 0
-        if answer is not None:
-            message, contents = answer if isinstance(answer, Streamed) else (answer, ())
-            assert isinstance(message, Message)
-            parts, size = route.write(message, call.context.correlation_id)
-            if contents:
-                following = iter(contents)
-                parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
+        """The parts of the answer's frame and the size of all; none where the client expects nothing.
+
+        An answer about records that are held in memory is made by writing them.
+        """
+        began = perf_counter()
+        parts, size, errors = call.written or self._write(call)
+        metrics = call.route.metrics
+        for code in errors:
+            metrics.count_error(code)
         seconds = perf_counter() - call.started
-        route.metrics.add(call.size, size, seconds)
+        metrics.add(call.size, size, seconds)
+        self.watchdog.check(began, call.route.api.name)
         if self._tells_all:
             _tell(call, size, seconds)
         return parts, size
+
+    def _write(self, call: Call) -> tuple[Sequence[Part], int, Sequence[int]]:
+        answer = call.answer
+        if isinstance(answer, Unwritten):
+            try:
+                answer = answer.write()
+            except Exception as error:
+                answer = self._explain(call, error)
+        if answer is None:
+            return (), 0, ()
+        message, contents = answer if isinstance(answer, Streamed) else (answer, ())
+        assert isinstance(message, Message)
+        parts, size, errors = call.route.write(message, call.context.correlation_id)
+        if contents:
+            following = iter(contents)
+            parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
+        return parts, size, errors
+
+    def _serve(self, call: Call) -> Answer | Awaitable[Answer]:
+        if self.interceptor is None:
+            return self._handle(call)
+        return self.interceptor(call.context, call.request, partial(self._handle, call))
+
+    def _handle(self, call: Call) -> Answer | Awaitable[Answer]:
+        answer = call.route.served.handle(self.node, call.request, call.context)
+        return start(answer, self.watchdog, call.route.api.name) if isinstance(answer, CoroutineType) else answer
+
+    async def _serve_large(self, call: Call, frame: bytes | memoryview, offset: int) -> Answer:
+        """Serve a request that takes too long to decode at once."""
+        context = call.context
+        context.is_large = context.was_paused = True
+        context.more = False
+        async with self._large:
+            read = partial(call.route.read_body, frame, offset, MOST_ELEMENTS)
+            try:
+                call.request = await asyncio.get_running_loop().run_in_executor(None, read)
+            except CodecError as error:
+                raise RefusedRequestError(str(error)) from error
+            context.begin_turn()
+            answer = self._serve(call)
+            return await answer if isinstance(answer, Awaitable) else answer
 
     def _explain(self, call: Call, error: Exception) -> Answer:
         context = call.context

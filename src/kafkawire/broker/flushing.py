@@ -12,6 +12,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from kafkawire.messages.errors import KafkaStorageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,6 +33,8 @@ class Flusher:
     async def wait(self, topic: str, index: int, log: Partition, last_offset: int) -> None:
         """Return when everything up to an offset is on the disk; KafkaStorageError if it could not be written."""
         while log.recovery_point <= last_offset:
+            if log.end_offset <= last_offset:
+                raise KafkaStorageError(f"{topic}-{index}: the records up to offset {last_offset} were lost")
             await asyncio.shield(self.flush(topic, index, log))
 
     def flush(self, topic: str, index: int, log: Partition) -> asyncio.Task[None]:

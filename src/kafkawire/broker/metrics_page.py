@@ -74,6 +74,10 @@ def gauges(broker: Broker) -> Iterator[Gauge]:
     yield Gauge("kafkawire_fetch_sessions", {}, len(node.sessions))
     yield Gauge("kafkawire_request_memory_bytes", {}, broker.server.held)
     yield Gauge("kafkawire_leader_epoch", {}, node.leader_epoch)
+    watchdog = broker.dispatcher.watchdog
+    yield Gauge("kafkawire_loop_longest_step_seconds", {}, round(watchdog.longest, 6))
+    for api, count in watchdog.blocked.items():
+        yield Gauge("kafkawire_loop_blocked_steps", {"api": api}, count)
     for topic in node.topics:
         for index in range(topic.partitions):
             log = node.log(topic.name, index)

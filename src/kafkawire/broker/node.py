@@ -21,6 +21,7 @@ from kafkawire.broker.configs import keys
 from kafkawire.broker.events import tell
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
+from kafkawire.broker.held import WriteGroup
 from kafkawire.broker.journal import Journal
 from kafkawire.broker.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker.producer_ids import ProducerIds
@@ -99,7 +100,7 @@ class Node:
         """Asked before a partition is given out to be read or written, or a topic (partition -1) to be described; what
         it raises is the answer for it."""
         self._removed: dict[UUID, str] = {}
-        self._holding: set[Partition] = set()
+        self._held: WriteGroup | None = None
         self._quiet_until = 0
         self._replay()
         if not self.logs.was_clean:
@@ -137,15 +138,26 @@ class Node:
         words = f"leader epoch {epoch}, this broker's is {self.leader_epoch}"
         raise FencedLeaderEpochError(words) if epoch < self.leader_epoch else UnknownLeaderEpochError(words)
 
+    def hold(self, log: Partition, *, more: bool) -> WriteGroup | None:
+        """The group whose records the next append to a log joins; None if that append is to be written at once.
+
+        An append is held if `more` of them follow, or if the log holds records already. A log that acknowledges only
+        what the disk has synced holds nothing.
+        """
+        group = self._held
+        if log.config.flush_on_ack or not (more or (group is not None and log in group)):
+            return None
+        if group is None:
+            group = self._held = WriteGroup(self._report)
+        group.add(log)
+        return group
+
     def append(self, topic: str, index: int, batches: Bytes, *, hold: bool = False) -> AppendResult:
         """Append batches to a partition and wake who waits for it; `settled` tells when they may be acknowledged.
 
-        With `hold` the bytes wait for those of later appends, until `settle_held`.
+        With `hold` the bytes stay in memory until the group of `Node.hold` is written.
         """
         log = self.log(topic, index)
-        hold = hold or log in self._holding
-        if hold:
-            self._holding.add(log)
         try:
             result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
         except KafkaStorageError as error:
@@ -169,20 +181,11 @@ class Node:
             self.watchers.notify(topic, index)
         return result
 
-    def settle_held(self) -> None:
-        """Write everything that appends held back; a KafkaStorageError if some of it was lost, and undone."""
-        if not self._holding:
-            return
-        holding, self._holding = self._holding, set()
-        failure: KafkaStorageError | None = None
-        for log in holding:
-            try:
-                log.settle()
-            except KafkaStorageError as error:
-                failure = error
-        if failure is not None:
-            self._report(failure)
-            raise failure
+    def write_held(self) -> None:
+        """Write the records that are held in memory; failures stay with their group, for the answers that need them."""
+        group, self._held = self._held, None
+        if group is not None:
+            group.write()
 
     def settled(self, topic: str, index: int, last_offset: int) -> Awaitable[None] | None:
         """What to await before records up to an offset are acknowledged; None where nothing needs to be waited for.

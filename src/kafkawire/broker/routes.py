@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.messages import RequestHeader
@@ -15,11 +15,22 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import ResponseWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from kafkawire.broker.metrics import ApiMetrics
+    from kafkawire.broker.outbox import Part
     from kafkawire.broker.serving import Served
     from kafkawire.messages import Message
+
+
+class Written(NamedTuple):
+    """An answer as bytes."""
+
+    parts: Sequence[Part]
+    size: int
+    errors: list[int]
+    """The error codes in it, for the metrics."""
 
 
 class Route:
@@ -37,13 +48,15 @@ class Route:
         self._writer = ResponseWriter(served.api, version)
         self._error_paths = error_paths(served.api.response.__shape__)
 
-    def read(self, frame: bytes | memoryview) -> tuple[RequestHeader, Any]:
-        """Header and message of a request; bytes after a well-formed body are ignored, as Kafka does."""
-        header, offset = RequestHeader.decode_prefix(frame, self._header_version, SIZE.size)
-        return header, self._request.decode_prefix(frame, self.version, offset)[0]
+    def read_header(self, frame: bytes | memoryview) -> tuple[RequestHeader, int]:
+        """The header of a request, and where its body begins."""
+        return RequestHeader.decode_prefix(frame, self._header_version, SIZE.size)
 
-    def write(self, message: Message, correlation_id: int) -> tuple[list[bytes | memoryview], int]:
-        """The parts of an answer's frame and the size of all; the errors in it are counted."""
-        for code in errors_at(self._error_paths, message):
-            self.metrics.count_error(code)
-        return self._writer.write(message, correlation_id)
+    def read_body(self, frame: bytes | memoryview, offset: int, limit: int) -> Any:
+        """The message of a request with at most `limit` elements; bytes after it are ignored, as Kafka does."""
+        return self._request.decode_prefix(frame, self.version, offset, limit=limit)[0]
+
+    def write(self, message: Message, correlation_id: int) -> Written:
+        """The frame of an answer; any thread may call it."""
+        errors = errors_at(self._error_paths, message)
+        return Written(*self._writer.write(message, correlation_id), errors)

@@ -3,15 +3,19 @@
 Rules:
 - `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API; `apis` is listed, so a
   new file is enough, and ApiVersions answers with exactly what was found.
-- `handle` returns the response, or None where the client expects none, or something to await for either. What can be
-  answered at once should be: it costs no task.
+- `handle` returns the response, or None where the client expects none. It may be a coroutine: one that does not wait
+  costs no task (`turns.start`).
+- A handler that walks over elements of its request, or of the broker's state, awaits `context.yield_if_due()` for each,
+  so that no request keeps other connections waiting.
+- The cost of a request is linear in its size, and so is its answer: a repeated name is answered once, or refused as
+  Kafka does.
 - All versions of the schema are served unless the decorator names fewer.
 - An exception becomes the API's error response: `refuse(request, error, context)` where it is given, else the
   top-level error code of the response. An API that has neither closes the connection, as Kafka does.
 - Codes: a `KafkaError` gives its own (`raise error_for(...)` or one of its classes), anything else is
   UNKNOWN_SERVER_ERROR. CloseConnectionError closes the connection: the only answer to a failed acks=0.
-- What a handler wrote may be held back until `Dispatcher.settle`, which comes before answers leave and before any
-  other API is served.
+- Records that a handler appended may be held in memory. Its answer is then Unwritten, which becomes a message only by
+  writing them: an answer cannot be sent before the records are written.
 - Stored records are not read to be answered: a Streamed response has holes of the right size where the bytes of files
   go, and `contents` in their order.
 """
@@ -22,26 +26,43 @@ import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
+from kafkawire.broker.turns import TURN_SECONDS
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
 from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 
+    from kafkawire.broker.held import WriteGroup
     from kafkawire.broker.node import Node
+    from kafkawire.broker.turns import Turns
     from kafkawire.log.segment import FileRange
     from kafkawire.messages import Message
     from kafkawire.messages.schema import Versions
 
-    Answer: TypeAlias = "Message | Streamed | None"
+    Answer: TypeAlias = "Message | Streamed | Unwritten | None"
     Handler = Callable[[Node, Any, "RequestContext"], Answer | Awaitable[Answer]]
     Refusal = Callable[[Any, "ErrorAnswer", "RequestContext"], Message]
 
 H = TypeVar("H", bound="Callable[..., Any]")
 ANONYMOUS = "User:ANONYMOUS"
+
+
+class _NotDue:
+    """Nothing to wait for."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        return _NOTHING
+
+
+_NOTHING: Final = cast("Generator[None, None, None]", iter(()))
+NOT_DUE: Final = _NotDue()
 
 
 @dataclass(slots=True)
@@ -59,6 +80,26 @@ class RequestContext:
     """Bytes of the request's frame."""
     more: bool = False
     """Whether the client's next request has come too, at least its beginning."""
+    turns: Turns | None = None
+    """The queue for work that takes longer than one turn; None where nobody else waits."""
+    turn_ends: float = 0.0
+    was_paused: bool = False
+    is_large: bool = False
+    """Whether the request holds so many elements that it was decoded in a thread."""
+
+    def yield_if_due(self) -> Awaitable[None]:
+        """Let other connections be served if this request's turn is over."""
+        if self.turns is None or perf_counter() < self.turn_ends:
+            return NOT_DUE
+        return self._pause(self.turns)
+
+    def begin_turn(self) -> None:
+        self.turn_ends = perf_counter() + TURN_SECONDS
+
+    async def _pause(self, turns: Turns) -> None:
+        self.was_paused = True
+        self.more = False  # the requests that came with this one are not served in the same turn
+        self.turn_ends = await turns.next()
 
 
 class ErrorAnswer(NamedTuple):
@@ -90,6 +131,17 @@ class Streamed(NamedTuple):
 
     message: Message
     contents: Sequence[FileRange | memoryview]
+
+
+class Unwritten(NamedTuple):
+    """An answer about records that are held in memory; `write` writes them and returns what to send."""
+
+    group: WriteGroup
+    finish: Callable[[], Message | None]
+
+    def write(self) -> Message | None:
+        self.group.write()
+        return self.finish()
 
 
 class CloseConnectionError(KafkaWireError):

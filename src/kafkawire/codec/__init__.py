@@ -1,6 +1,6 @@
 """The engine: runs plans over bytes. It knows nothing of Kafka.
 
-`decode(plan, buffer, offset, allow_trailing)`, `decode_prefix(plan, buffer, offset)`, `encode(plan, value)` and
+`decode(plan, buffer, offset, allow_trailing)`, `decode_prefix(plan, buffer, offset, limit)`, `encode(plan, value)` and
 `encode_parts(plan, value)` are the whole of it, compiled where that was possible, else in Python.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkawire import implementation
-from kafkawire.codec.errors import CodecError, DecodeError, EncodeError, UnsupportedVersionError
+from kafkawire.codec.errors import CodecError, DecodeError, ElementLimitError, EncodeError, UnsupportedVersionError
 
 if TYPE_CHECKING:
     from kafkawire.codec import engine
@@ -24,6 +24,7 @@ encode_parts = engine.encode_parts
 __all__ = [
     "CodecError",
     "DecodeError",
+    "ElementLimitError",
     "EncodeError",
     "UnsupportedVersionError",
     "decode",

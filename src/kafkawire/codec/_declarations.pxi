@@ -62,11 +62,12 @@ cdef enum:
 cdef enum:
     VALUE, LIST, DEFAULT_STRUCT
 cdef enum:
-    PAST_END, LENGTH, COUNT, NULL_VALUE, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING
+    PAST_END, LENGTH, COUNT, NULL_VALUE, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING, ELEMENTS
 cdef enum:
     STRING_LIMIT = 32767
     MOST_TAGS = 64
     FIRST_ROOM = 1024
+    SHARED_EVERY = 4096  # elements between two moments at which other threads may run
 
 cdef struct CSlot:
     Py_ssize_t offset

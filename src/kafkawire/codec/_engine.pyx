@@ -6,6 +6,7 @@ Rules:
 - A function that fails returns NULL and leaves the error in its state; whoever called it adds its part of the path.
 - Nothing is read or written before the bytes left, or the room left, are known to suffice.
 - A value is held while Python code could run that might drop it.
+- Other threads get the interpreter every few thousand elements, while a message is read and while it is written.
 - The collector rests while a message is read: what is being built is not garbage, and looking at it costs more than
   building it (a tenfold cost was measured in a process with many objects).
 """
@@ -19,7 +20,7 @@ from libc.string cimport memcpy, memmove, memset
 from uuid import UUID
 
 from kafkawire.codec.errors import CodecError, EncodeError, UnsupportedVersionError, fault
-from kafkawire.codec.plan import UNKNOWN_TAGS
+from kafkawire.codec.plan import UNKNOWN_TAGS, UNLIMITED
 from kafkawire.codec.writer import shown
 
 include "_declarations.pxi"
@@ -29,7 +30,9 @@ include "_writing.pxi"
 include "_tags.pxi"
 
 
-cdef object read_whole(object plan, object buffer, Py_ssize_t offset, bint allow_trailing, Py_ssize_t* end):
+cdef object read_whole(
+    object plan, object buffer, Py_ssize_t offset, bint allow_trailing, int64_t limit, Py_ssize_t* end
+):
     cdef NativePlan native = native_plan(plan)
     cdef Reader r
     cdef Py_buffer raw
@@ -46,6 +49,8 @@ cdef object read_whole(object plan, object buffer, Py_ssize_t offset, bint allow
         r.source = <PyObject*>buffer
         r.view = NULL
         r.error = NULL
+        r.elements = 0
+        r.limit = limit
         collecting = PyGC_Disable()
         made = read_struct(&r, &native.c)
         if collecting:
@@ -106,13 +111,13 @@ cdef object write_whole(object plan, object value, list parts):
 def decode(plan, buffer, Py_ssize_t offset=0, bint allow_trailing=False):
     """The value at `offset`; bytes behind it are an error unless allowed."""
     cdef Py_ssize_t end
-    return read_whole(plan, buffer, offset, allow_trailing, &end)
+    return read_whole(plan, buffer, offset, allow_trailing, UNLIMITED, &end)
 
 
-def decode_prefix(plan, buffer, Py_ssize_t offset=0):
-    """The value at `offset`, and the offset behind it."""
+def decode_prefix(plan, buffer, Py_ssize_t offset=0, int64_t limit=UNLIMITED):
+    """The value at `offset`, and the offset behind it; ElementLimitError if its arrays hold more than `limit`."""
     cdef Py_ssize_t end = 0
-    cdef object value = read_whole(plan, buffer, offset, True, &end)
+    cdef object value = read_whole(plan, buffer, offset, True, limit, &end)
     return value, end
 
 
@@ -136,8 +141,8 @@ def _check_numbers():
     ours = (BOOL, INT8, INT16, UINT16, INT32, UINT32, INT64, FLOAT64, UUID_, STRING, BYTES, RECORDS, STRUCT)
     assert ours == tuple(plan.CODES.values()), "operation codes differ from plan.py: build the extension anew"
     assert (VALUE, LIST, DEFAULT_STRUCT) == (plan.VALUE, plan.LIST, plan.DEFAULT_STRUCT)
-    faults = (PAST_END, LENGTH, COUNT, NULL_VALUE, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING)
-    names = "PAST_END LENGTH COUNT NULL NEGATIVE TEXT VARINT TAG_VERSION TAG_SIZE TRAILING"
+    faults = (PAST_END, LENGTH, COUNT, NULL_VALUE, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING, ELEMENTS)
+    names = "PAST_END LENGTH COUNT NULL NEGATIVE TEXT VARINT TAG_VERSION TAG_SIZE TRAILING ELEMENTS"
     assert faults == tuple(getattr(errors, name) for name in names.split())
     if UUID_INT < 0 or UUID_SAFE < 0:
         raise ImportError("uuid.UUID of this Python has no slots; use KAFKAWIRE_IMPL=python")

@@ -7,6 +7,8 @@ cdef struct Reader:
     PyObject* source  # the object that the bytes belong to
     PyObject* view    # a one-dimensional memoryview of it, made when first needed
     PyObject* error
+    int64_t elements  # read so far, of all arrays
+    int64_t limit     # the most of them
 
 
 cdef PyObject* fail(Reader* r, int kind, const unsigned char* where, int64_t a, int64_t b) noexcept:
@@ -192,6 +194,14 @@ cdef PyObject* read_element(Reader* r, CStep* step) noexcept:
         return PyFloat_FromDouble(kw_double(kw_load64(p)))
 
 
+cdef inline bint too_many(Reader* r, const unsigned char* where, int64_t count) noexcept:
+    r.elements += count
+    if r.elements <= r.limit:
+        return False
+    fail(r, ELEMENTS, where, r.elements, r.limit)
+    return True
+
+
 cdef PyObject* read_array(Reader* r, CStep* step) noexcept:
     cdef const unsigned char* where = r.position
     cdef int64_t count, left
@@ -213,10 +223,15 @@ cdef PyObject* read_array(Reader* r, CStep* step) noexcept:
     left = r.end - r.position
     if count * step.element_minimum > left:
         return fail(r, COUNT, where, count, left // step.element_minimum)
+    if too_many(r, where, count):
+        return NULL
     made = PyList_New(count)
     if made == NULL:
         return NULL
     for index in range(count):
+        if index % SHARED_EVERY == SHARED_EVERY - 1:
+            with nogil:
+                pass
         value = read_element(r, step)
         if value == NULL:
             add_index(r.error, index)
@@ -259,6 +274,8 @@ cdef bint read_tags(Reader* r, CPlan* plan, PyObject* made) noexcept:
         return False
     if <int64_t>count * 2 > r.end - r.position:
         fail(r, COUNT, where, count, (r.end - r.position) // 2)
+        return False
+    if too_many(r, where, count):
         return False
     while count:
         count -= 1

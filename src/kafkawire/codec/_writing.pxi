@@ -271,6 +271,11 @@ cdef bint write_array(Writer* w, CStep* step, PyObject* value) noexcept:
         if is_list and index >= PyList_GET_SIZE(value):
             fine = refuse(w, EncodeError, "a list that nobody changes meanwhile", "one that shrank")
             break
+        if index % SHARED_EVERY == SHARED_EVERY - 1:
+            with nogil:
+                pass
+            if is_list and index >= PyList_GET_SIZE(value):
+                continue
         item = PyList_GET_ITEM(value, index) if is_list else PyTuple_GET_ITEM(value, index)
         Py_INCREF(item)
         fine = write_element(w, step, item, False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.codec.errors import TRAILING, CodecError, DecodeError, fault
+from kafkawire.codec.plan import UNLIMITED
 from kafkawire.codec.reader import Reader
 from kafkawire.codec.writer import Writer
 
@@ -28,14 +29,14 @@ def decode(plan: Plan, buffer: Buffer, offset: int = 0, allow_trailing: bool = F
     return value
 
 
-def decode_prefix(plan: Plan, buffer: Buffer, offset: int = 0) -> tuple[Any, int]:
-    """The value at `offset`, and the offset behind it."""
+def decode_prefix(plan: Plan, buffer: Buffer, offset: int = 0, limit: int = UNLIMITED) -> tuple[Any, int]:
+    """The value at `offset`, and the offset behind it; ElementLimitError if its arrays hold more than `limit`."""
     view = memoryview(buffer)
     if view.format != "B" or view.ndim != 1 or not view.c_contiguous:
         view = view.cast("B")
     if not 0 <= offset <= len(view):
         raise ValueError(f"offset {offset} lies outside the buffer of {len(view)} bytes")
-    reader = Reader(view, offset)
+    reader = Reader(view, offset, limit)
     try:
         return reader.struct(plan), reader.position
     except DecodeError as error:

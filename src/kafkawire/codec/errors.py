@@ -54,6 +54,10 @@ class DecodeError(CodecError):
         return f"{super().problem} at offset {self.offset}"
 
 
+class ElementLimitError(DecodeError):
+    """More elements in the arrays of one message than the caller allows."""
+
+
 class EncodeError(CodecError):
     """A value that does not fit its field."""
 
@@ -64,7 +68,7 @@ class UnsupportedVersionError(CodecError):
     CODE: ClassVar = 35  # UNSUPPORTED_VERSION, for a server that must answer
 
 
-PAST_END, LENGTH, COUNT, NULL, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING = range(10)
+PAST_END, LENGTH, COUNT, NULL, NEGATIVE, TEXT, VARINT, TAG_VERSION, TAG_SIZE, TRAILING, ELEMENTS = range(11)
 
 _TEXTS: Final = {
     PAST_END: ("{a} more bytes", "{b}"),
@@ -77,10 +81,12 @@ _TEXTS: Final = {
     TAG_VERSION: ("a tag of this version", "tag {a}, which other versions have"),
     TAG_SIZE: ("a tag value of the declared {a} bytes", "{b} bytes"),
     TRAILING: ("the end", "{a} bytes more"),
+    ELEMENTS: ("at most {b} elements in the whole message", "{a}"),
 }
 
 
 def fault(kind: int, offset: int, a: int, b: int) -> DecodeError:
     """The decoding error of one kind, with its two numbers."""
     expected, found = _TEXTS[kind]
-    return DecodeError(offset, expected.format(a=a, b=b), found.format(a=a, b=b))
+    error = ElementLimitError if kind == ELEMENTS else DecodeError
+    return error(offset, expected.format(a=a, b=b), found.format(a=a, b=b))

@@ -40,6 +40,7 @@ FORMATS: Final = {
     FLOAT64: struct.Struct(">d"),
 }
 STRING_LIMIT: Final = 32767
+UNLIMITED: Final = 2**63 - 1  # elements of a message
 UNKNOWN_TAGS: Final = "unknown_tagged_fields"
 
 VALUE, LIST, DEFAULT_STRUCT = range(3)

@@ -3,6 +3,7 @@
 Rules:
 - Every length and count is checked against the bytes left before anything is built from it.
 - Bytes and records are memoryviews into the buffer; everything else is copied out.
+- All arrays of a message together, and its unknown tags, hold at most `limit` elements.
 - A field that the version lacks takes its default.
 - A tag section is read whatever its order, a repeated tag overwrites, unknown tags are kept, sizes must be exact,
   and a tag that the struct has in other versions only is an error.
@@ -17,6 +18,7 @@ from kafkawire.codec import plan as p
 from kafkawire.codec.defaults import build_default
 from kafkawire.codec.errors import (
     COUNT,
+    ELEMENTS,
     LENGTH,
     NEGATIVE,
     NULL,
@@ -38,10 +40,11 @@ _ZERO_UUID = UUID(int=0)
 
 
 class Reader:
-    __slots__ = ("end", "position", "view")
+    __slots__ = ("elements", "end", "limit", "position", "view")
 
-    def __init__(self, view: memoryview, position: int) -> None:
+    def __init__(self, view: memoryview, position: int, limit: int) -> None:
         self.view, self.position, self.end = view, position, len(view)
+        self.elements, self.limit = 0, limit
 
     def struct(self, plan: p.Plan) -> Any:
         result = object.__new__(plan.shape.cls)
@@ -67,6 +70,7 @@ class Reader:
         count = self._uvarint()
         if count * 2 > self.end - self.position:
             raise fault(COUNT, start, count, (self.end - self.position) // 2)
+        self._count(count, start)
         for _ in range(count):
             start = self.position
             tag = self._uvarint()
@@ -101,6 +105,7 @@ class Reader:
         left = self.end - self.position
         if count * step.element_minimum > left:
             raise fault(COUNT, start, count, left // step.element_minimum)
+        self._count(count, start)
         result = []
         for index in range(count):
             try:
@@ -109,6 +114,11 @@ class Reader:
                 error.within(index)
                 raise
         return result
+
+    def _count(self, more: int, start: int) -> None:
+        self.elements += more
+        if self.elements > self.limit:
+            raise fault(ELEMENTS, start, self.elements, self.limit)
 
     def _value(self, step: p.Step) -> Any:
         if step.nullable and step.code == p.STRUCT:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from kafkawire import codec
 from kafkawire.codec.defaults import is_default
-from kafkawire.codec.plan import UNKNOWN_TAGS
+from kafkawire.codec.plan import UNKNOWN_TAGS, UNLIMITED
 
 if TYPE_CHECKING:
     from kafkawire.codec.engine import Buffer
@@ -72,10 +72,15 @@ class Message(StructBase):
         return codec.decode(plan, buffer, 0, allow_trailing)  # type: ignore[no-any-return]  # the plan's own class
 
     @classmethod
-    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Self, int]:
-        """Read a message that begins at an offset; also tell where it ends."""
+    def decode_prefix(
+        cls, buffer: Buffer, version: int, offset: int = 0, *, limit: int = UNLIMITED
+    ) -> tuple[Self, int]:
+        """Read a message that begins at an offset; also return where it ends.
+
+        ElementLimitError if all its arrays together hold more than `limit` elements.
+        """
         plan = cls.__plans__.get(version) or cls._compile(version)
-        return codec.decode_prefix(plan, buffer, offset)
+        return codec.decode_prefix(plan, buffer, offset, limit)
 
     def encode(self, version: int) -> bytes:
         """The message as one run of bytes.

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
+from contextvars import ContextVar
 from dataclasses import dataclass
 from inspect import isawaitable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkawire.broker.serving import CloseConnectionError, served_apis
 from kafkawire.exceptions import KafkaWireError
@@ -77,6 +78,22 @@ class Order:
         return self.topic in (None, topic) and self.partition in (None, partition)
 
 
+class _Serving(NamedTuple):
+    """The request that is being served, and what was done to it."""
+
+    api: str
+    carried_out: list[Order]
+
+
+_serving: ContextVar[_Serving | None] = ContextVar("the request that is being served", default=None)
+
+
+async def _continue(serving: _Serving, answer: Awaitable[Answer]) -> Answer:
+    """Continue a request in a task of its own, which has a context of its own."""
+    _serving.set(serving)
+    return await answer
+
+
 class Faults:
     """The orders that are still to be carried out, and the requests that came."""
 
@@ -86,8 +103,6 @@ class Faults:
         self._bytes = 0
         self._orders: defaultdict[str, deque[Order]] = defaultdict(deque)
         self._lock = Lock()
-        self._serving = ""
-        self._carried_out: list[Order] = []
 
     @property
     def requests(self) -> list[RecordedRequest]:
@@ -132,23 +147,26 @@ class Faults:
 
     def guard(self, topic: str, partition: int) -> None:
         """Called by the broker with every partition that is read or written, and every topic that is described."""
-        if not self._serving:
+        serving = _serving.get()
+        if serving is None:
             return
-        order = next((each for each in self._carried_out if each.concerns(topic, partition)), None)
+        order = next((each for each in serving.carried_out if each.concerns(topic, partition)), None)
         if order is None:
             with self._lock:
-                order = self._take(self._serving, lambda each: each.waits and each.concerns(topic, partition))
+                order = self._take(serving.api, lambda each: each.waits and each.concerns(topic, partition))
             if order is None:
                 return
-            self._carried_out.append(order)
+            serving.carried_out.append(order)
         raise error_for(order.error, "a test asked for it")
 
     def _serve(self, name: str, serve: Serve, *carried_out: Order) -> Answer | Awaitable[Answer]:
-        self._serving, self._carried_out = name, list(carried_out)
+        serving = _Serving(name, list(carried_out))
+        token = _serving.set(serving)
         try:
-            return serve()
+            answer = serve()
         finally:
-            self._serving = ""
+            _serving.reset(token)
+        return _continue(serving, answer) if isawaitable(answer) else answer
 
     async def _serve_later(self, context: RequestContext, serve: Serve, seconds: float) -> Answer:
         await asyncio.sleep(seconds)

@@ -11,22 +11,25 @@ Rules:
 - A transactional batch needs a transactional id in the request, and an open transaction; without a transaction
   coordinator there is none: INVALID_TXN_STATE, from v11 on TRANSACTION_ABORTABLE.
 - With flush.on.ack the answer waits for the disk, up to the request's timeout; the records stay written either way.
-- Records of requests that came together are written together, before the first of their answers leaves.
+- Records of requests that came together are written together: their answers are Unwritten until then. A partition
+  whose write fails is answered with KAFKA_STORAGE_ERROR, in every request that appended to it.
 - Records that must be packed anew, or unpacked from much, wait for a thread, under the same timeout.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.clock import wait
-from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, serves
+from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, Unwritten, serves
 from kafkawire.log.admission import SLOW_TO_PACK, is_slow
 from kafkawire.log.errors import RefusedRecordsError, RefusedTimestampsError
 from kafkawire.messages import ProduceResponse
 from kafkawire.messages.errors import (
+    CorruptRecordError,
     InvalidRecordError,
     InvalidRequiredAcksError,
     InvalidTopicError,
@@ -44,9 +47,11 @@ from kafkawire.records import Codec, read_batches
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from kafkawire.broker.held import WriteGroup
     from kafkawire.broker.node import Node
     from kafkawire.broker.topics import Topic
     from kafkawire.log.files import Bytes
+    from kafkawire.log.partition import Partition
     from kafkawire.messages import ProduceRequest
 
     Answered = ProduceResponse.TopicProduceResponse
@@ -74,11 +79,9 @@ def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContex
 
 
 @serves("Produce", refuse=refuse)
-def handle(
-    node: Node, request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+async def handle(node: Node, request: ProduceRequest, context: RequestContext) -> ProduceResponse | Unwritten | None:
+    appending = _Appending(node, request, context)
     response = ProduceResponse()
-    unsettled: list[tuple[AnsweredPartition, Awaitable[None]]] = []
     for topic_data in request.topic_data:
         answered = _answered(topic_data)
         response.responses.append(answered)
@@ -88,32 +91,82 @@ def handle(
             try:
                 topic = _topic(node, topic_data, context)
                 _check(data.records, request, context)
-                settled = _append(node, topic, data.records or b"", request.acks, one, hold=context.more)
+                appending.append(topic, data.records or b"", one)
             except KafkaError as refusal:
                 _fail(one, refusal)
-            else:
-                if settled is not None:
-                    unsettled.append((one, settled))
-    if unsettled:
-        return _settle(node, response, unsettled, request)
-    return _answer(response, request)
+            await context.yield_if_due()
+    await appending.wait()
+    if appending.group is None:
+        return _answer(response, request)
+    return Unwritten(appending.group, partial(appending.finish, response))
 
 
-async def _settle(
-    node: Node,
-    response: ProduceResponse,
-    unsettled: list[tuple[AnsweredPartition, Awaitable[None]]],
-    request: ProduceRequest,
-) -> ProduceResponse | None:
-    deadline = node.clock.elapsed() + request.timeout_ms
-    waiting = [(one, asyncio.ensure_future(settled)) for one, settled in unsettled]
-    for one, future in waiting:
-        if not await wait(node.clock, future, deadline - node.clock.elapsed()):
-            future.cancel()
-            _fail(one, RequestTimedOutError(f"not done after {request.timeout_ms} ms"))
-        elif (failure := future.exception()) is not None:
-            _fail(one, failure)
-    return _answer(response, request)
+class _Appending:
+    """The appends of one request, and what their answers depend on."""
+
+    __slots__ = ("_context", "_deadline", "_held", "_node", "_request", "_waiting", "group")
+
+    def __init__(self, node: Node, request: ProduceRequest, context: RequestContext) -> None:
+        self._node = node
+        self._request = request
+        self._context = context
+        self._deadline = 0
+        self._held: list[tuple[AnsweredPartition, Partition]] = []
+        self._waiting: list[tuple[AnsweredPartition, asyncio.Future[None]]] = []
+        self.group: WriteGroup | None = None
+
+    def append(self, topic: Topic, records: Bytes, one: AnsweredPartition) -> None:
+        """Append to one partition, and note the result in its part of the answer."""
+        node, acks = self._node, self._request.acks
+        log = node.log(topic.name, one.index)
+        one.log_start_offset = log.log_start_offset
+        if acks == -1 and topic.min_insync_replicas > 1:
+            raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
+        if len(records) >= SLOW_TO_PACK and is_slow(records, log.config):
+            self._wait_for(one, _append_slowly(node, topic.name, records, acks, one))
+            return
+        group = node.hold(log, more=self._context.more)
+        if group is not None:
+            self.group = group
+            self._held.append((one, log))
+        result = node.append(topic.name, one.index, records, hold=group is not None)
+        one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
+        if acks and log.config.flush_on_ack:
+            flushed = node.settled(topic.name, one.index, last_offset)
+            if flushed is not None:
+                self._wait_for(one, flushed)
+
+    def _wait_for(self, one: AnsweredPartition, done: Awaitable[None]) -> None:
+        if not self._waiting:
+            self._deadline = self._node.clock.elapsed() + self._request.timeout_ms
+        future = asyncio.ensure_future(done)
+        future.add_done_callback(_retrieve)
+        self._waiting.append((one, future))
+
+    async def wait(self) -> None:
+        """Wait for threads and for the disk, up to the request's timeout."""
+        clock = self._node.clock
+        for one, future in self._waiting:
+            if not await wait(clock, future, self._deadline - clock.elapsed()):
+                future.cancel()
+                _fail(one, RequestTimedOutError(f"not done after {self._request.timeout_ms} ms"))
+            elif (failure := future.exception()) is not None:
+                _fail(one, failure)
+
+    def finish(self, response: ProduceResponse) -> ProduceResponse | None:
+        """The answer, once the group is written: records that were lost are refused."""
+        assert self.group is not None
+        failures = self.group.failures
+        for one, log in self._held:
+            if not one.error_code and (failure := failures.get(log)) is not None:
+                _fail(one, failure)
+        return _answer(response, self._request)
+
+
+def _retrieve(future: asyncio.Future[None]) -> None:
+    """Take note of an error that a client which has gone will not hear of; the log has reported it."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _answer(response: ProduceResponse, request: ProduceRequest) -> ProduceResponse | None:
@@ -146,6 +199,8 @@ def _check_shape(
     size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records)
     if magic != 2:
         raise InvalidRecordError(f"magic {magic} in Produce v{context.version}, expected 2")
+    if size < _SMALLEST - 12:
+        raise CorruptRecordError(f"a batch of {size} bytes after its size, expected at least {_SMALLEST - 12}")
     if 12 + size > len(records):
         raise InvalidRecordError(f"{len(records)} bytes of a batch of {12 + size}, expected all of it")
     if 12 + size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
@@ -157,21 +212,6 @@ def _check_shape(
             raise TransactionalIdAuthorizationError("transactional batch without a transactional id")
         refused = TransactionAbortableError if context.version >= 11 else InvalidTxnStateError
         raise refused(f"{request.transactional_id!r} has no open transaction")
-
-
-def _append(
-    node: Node, topic: Topic, records: Bytes, acks: int, one: AnsweredPartition, *, hold: bool
-) -> Awaitable[None] | None:
-    """Append and say so in the answer; what to await before it may leave, None where nothing needs to be waited for."""
-    log = node.log(topic.name, one.index)
-    one.log_start_offset = log.log_start_offset
-    if acks == -1 and topic.min_insync_replicas > 1:
-        raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
-    if len(records) >= SLOW_TO_PACK and is_slow(records, log.config):
-        return _append_slowly(node, topic.name, records, acks, one)
-    result = node.append(topic.name, one.index, records, hold=hold)
-    one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
-    return node.settled(topic.name, one.index, last_offset) if acks and log.config.flush_on_ack else None
 
 
 async def _append_slowly(node: Node, topic: str, records: Bytes, acks: int, one: AnsweredPartition) -> None:
