@@ -184,6 +184,11 @@ def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.
     assert node.log("orders", 0).end_offset == 1
 
 
+def take_id(node: Node) -> int:
+    node.changes.run_now(node.changes.producer_id_block())
+    return node.producer_ids.take()
+
+
 def write(node: Node, *, hold: bool) -> None:
     log = node.log("orders", 0)
     group = node.hold(log, more=True) if hold else None
@@ -231,7 +236,7 @@ def test_a_long_journal_is_written_anew_and_says_the_same(
     for number in range(100):
         node.configure_topic(topic, {"segment.bytes": str(5000 + number), "retention.ms": None})
     node.configure_broker("", {"log.retention.ms": "123"})
-    given = node.producer_ids.take()
+    given = take_id(node)
     before, length = facts(node), len(node.journal)
     if clean:
         node.close()
@@ -240,7 +245,7 @@ def test_a_long_journal_is_written_anew_and_says_the_same(
     for reopened in (again, open_node()):
         assert facts(reopened) == before
         assert reopened.config.integer("log.retention.ms") == 123
-        assert reopened.producer_ids.take() > given
+        assert take_id(reopened) > given
 
 
 def test_a_journal_written_anew_and_not_yet_cut_says_the_same(node: Node, open_node: Callable[..., Node]) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.configs import ConfigType, keys
-from kafkawire.broker.node import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker.configs import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigType, keys
 from kafkawire.broker.topics import check_name
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 
@@ -49,19 +48,19 @@ def current(node: Node, kind: int, name: str) -> dict[str, str]:
     return dict(node.config.changed.get(name, {}))
 
 
-def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool) -> None:
+async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool) -> None:
     """Change settings of a resource."""
     own = current(node, kind, name)
     if kind == TOPIC_RESOURCE:
         after = {key: value for key, value in {**own, **changes}.items() if value is not None}
         node.config.check_topic(after)
         if not validate_only:
-            node.configure_topic(find_topic(node, name), changes)
+            await node.changes.run(node.changes.topic_settings(find_topic(node, name), changes))
         return
     for key, value in changes.items():
         node.config.check_change(name, key, value)
     if not validate_only:
-        node.configure_broker(name, changes)
+        await node.changes.run(node.changes.broker_settings(name, changes))
 
 
 def combine(node: Node, kind: int, name: str, key: str, operation: int, value: str | None) -> str | None:

@@ -98,6 +98,7 @@ class Broker:
             await self._maintenance.stop()
             self.dispatcher.watchdog.stop()
             await self.server.close()
+            await self.node.changes.drain()
             await self.node.flusher.drain()
             self.node.close()
             tell("broker stopped")

@@ -24,8 +24,10 @@ from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 _TABLE: Final = Path(__file__).with_name("configs.tsv")
 _HOUR, _MINUTE = 3_600_000, 60_000
+MOST_REMEMBERED: Final = 1000
 _UNITS: Final = {".hours": _HOUR, ".minutes": _MINUTE}
 
 
@@ -108,6 +110,7 @@ class BrokerConfig:
                 table[name].check(value)
         self.changed: dict[str, dict[str, str]] = {"": {}}
         self._parsed: dict[str, object] = {}
+        self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
 
     def unknown(self) -> dict[str, str]:
         """Names given at start that no setting has, each with the nearest one that exists, or ''."""
@@ -152,6 +155,7 @@ class BrokerConfig:
                 values[name] = value
         self.changed[resource] = values
         self._parsed.clear()
+        self._log_configs.clear()
 
     def check_change(self, resource: str, name: str, value: str | None) -> None:
         """Refuse what cannot be set over the wire."""
@@ -185,6 +189,15 @@ class BrokerConfig:
 
     def log_config(self, configs: Mapping[str, str]) -> LogConfig:
         """How the logs of a topic with these settings behave."""
+        key = tuple(sorted(configs.items()))
+        found = self._log_configs.get(key)
+        if found is None:
+            if len(self._log_configs) >= MOST_REMEMBERED:
+                self._log_configs.clear()
+            found = self._log_configs[key] = self._build_log_config(configs)
+        return found
+
+    def _build_log_config(self, configs: Mapping[str, str]) -> LogConfig:
         table = keys("topic")
         names = [name for name in LogConfig.names() if name in table]
         properties = {name: self.topic_value(name, configs) for name in names}

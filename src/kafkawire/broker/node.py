@@ -2,7 +2,7 @@
 
 Rules:
 - One loop, one owner: every method runs on the broker's loop and leaves the state whole when it returns.
-- Topics change through the node only: the journal first, then the logs, then the table that requests see.
+- Topics and settings change through `changes` only.
 - An append wakes the fetches that wait for its partition: when the high watermark moves, which with flush.on.ack is
   when the disk has the records.
 - Batches that are slow to admit are admitted in a thread, and appended on the loop. A connection has one request under
@@ -17,7 +17,8 @@ import logging
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kafkawire.broker.configs import keys
+from kafkawire.broker.changes import Changes, NewTopic, config_records, records
+from kafkawire.broker.configs import BROKER_RESOURCE
 from kafkawire.broker.events import tell
 from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
@@ -26,7 +27,7 @@ from kafkawire.broker.journal import Journal
 from kafkawire.broker.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker.producer_ids import ProducerIds
 from kafkawire.broker.sessions import FetchSessions
-from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID, Topic, Topics
+from kafkawire.broker.topics import CLUSTER_METADATA, Topic, Topics
 from kafkawire.broker.watchers import Watchers
 from kafkawire.log.admission import admit
 from kafkawire.log.checkpoints import META, read_properties
@@ -50,7 +51,7 @@ from kafkawire.messages.errors import (
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from uuid import UUID
 
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 _log = logging.getLogger("kafkawire.broker")
-TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER, max_message_bytes=2**30)
 JOURNAL_SLACK = 10_000
 QUIET_MS = 10_000
@@ -92,7 +92,8 @@ class Node:
         self.sessions = FetchSessions(config.integer("max.incremental.fetch.session.cache.slots"), clock.elapsed)
         self.journal = Journal(self.logs.create(CLUSTER_METADATA, 0))
         self.logs.configure(CLUSTER_METADATA, JOURNAL_CONFIG)
-        self.producer_ids = ProducerIds(self.id, self.journal.write)
+        self.changes = Changes(self)
+        self.producer_ids = ProducerIds(self.id)
         self.leader_epoch = 0
         self.groups = Groups(self)
         self.services: list[Service] = [self.groups]
@@ -197,73 +198,56 @@ class Node:
             return None
         return self.flusher.wait(topic, index, log, last_offset)
 
+    async def create_topics(self, wanted: Sequence[NewTopic]) -> list[Topic | KafkaError]:
+        """Make topics; for each the topic, or why it was refused."""
+        return await self.changes.run(self.changes.creation(wanted))
+
+    async def ensure_internal_topic(self, name: str) -> None:
+        """Make an internal topic with its own settings if it is not there yet."""
+        if name not in self.topics:
+            (made,) = await self.create_topics([NewTopic(name, *self.config.internal_topic(name))])
+            if isinstance(made, KafkaError) and name not in self.topics:
+                raise made
+
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> Topic:
-        """Make a topic that `topics.check_new` lets through."""
-        self.topics.check_new(name)
-        topic = Topic(name, uuid4(), partitions, dict(configs or {}))
-        config = self._apply_settings(topic)
-        self._drop_logs(name, self._removed)
-        self.journal.write(
-            [
-                TopicRecord(name=name, topic_id=topic.id),
-                *(self._partition_record(topic, index) for index in range(partitions)),
-                *(_config_record(TOPIC_RESOURCE, name, key, value) for key, value in topic.configs.items()),
-            ]
-        )
-        try:
-            for index in range(partitions):
-                self.logs.create(name, index, topic_id=topic.id, config=config)
-        except KafkaError:
-            self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
-            self._drop_logs(name, {topic.id})
-            raise
-        self.topics.add(topic)
-        tell("topic created", topic=name, id=uuid_text(topic.id), partitions=partitions, settings=_words(topic.configs))
-        return topic
+        """Make a topic here and now."""
+        (made,) = self.changes.run_now(self.changes.creation([NewTopic(name, partitions, configs or {})]))
+        if isinstance(made, KafkaError):
+            raise made
+        return made
 
     def internal_topic(self, name: str) -> Topic:
-        """An internal topic, made with its own settings if it is not there yet."""
-        topic = self.topics.find(name)
-        if topic is not None:
-            return topic
-        return self.create_topic(name, *self.config.internal_topic(name))
+        """An internal topic, made here and now if it is not there yet."""
+        return self.topics.find(name) or self.create_topic(name, *self.config.internal_topic(name))
 
     def delete_topic(self, topic: Topic) -> None:
-        """Take a topic away, logs and all."""
-        self.journal.write([RemoveTopicRecord(topic_id=topic.id)])
-        self._removed[topic.id] = topic.name
-        self.topics.remove(topic)
-        self._drop_logs(topic.name, {topic.id})
-        for service in self.services:
-            service.topic_deleted(topic)
-        tell("topic deleted", topic=topic.name, id=uuid_text(topic.id))
+        """Take a topic away here and now, logs and all."""
+        (failure,) = self.changes.run_now(self.changes.deletion([topic]))
+        if failure is not None:
+            raise failure
 
     def add_partitions(self, topic: Topic, count: int) -> None:
-        """Let a topic have that many partitions, more than it has."""
-        fresh = range(topic.partitions, count)
-        for index in fresh:
-            self.logs.create(topic.name, index, topic_id=topic.id)
-        self.journal.write([self._partition_record(topic, index) for index in fresh])
-        topic.partitions = count
-        tell("partitions added", topic=topic.name, partitions=count)
+        """Let a topic have that many partitions, more than it has, here and now."""
+        self.changes.run_now(self.changes.growth(topic, count))
 
     def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
-        """Set settings of a topic, or with None let them go back to the default."""
-        configs = {name: value for name, value in {**topic.configs, **changes}.items() if value is not None}
-        config = self.config.log_config(configs)
-        self.journal.write([_config_record(TOPIC_RESOURCE, topic.name, *change) for change in changes.items()])
-        topic.configs = configs
-        self._apply_settings(topic)
-        self.logs.configure(topic.name, config)
-        tell("topic configured", topic=topic.name, settings=_words(changes))
+        """Set settings of a topic here and now, or with None let them go back to the default."""
+        self.changes.run_now(self.changes.topic_settings(topic, changes))
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set settings of this broker, or with name '' the default of all brokers."""
-        self.config.change(name, changes)
-        self.journal.write([_config_record(BROKER_RESOURCE, name, *change) for change in changes.items()])
-        for topic in self.topics:
-            self.logs.configure(topic.name, self._apply_settings(topic))
-        tell("broker configured", node=name, settings=_words(changes))
+        """Set settings of this broker here and now, or with name '' the default of all brokers."""
+        self.changes.run_now(self.changes.broker_settings(name, changes))
+
+    def forget(self, topic: Topic) -> None:
+        """Take a topic out of the table; its logs are the caller's to remove."""
+        self._removed[topic.id] = topic.name
+        self.topics.remove(topic)
+
+    def apply_settings(self, topic: Topic) -> LogConfig:
+        """Let a topic go by its settings; those of its logs."""
+        topic.min_insync_replicas = int(self.config.topic_value("min.insync.replicas", topic.configs))
+        topic.converts_down = self.config.topic_value("message.downconversion.enable", topic.configs).lower() == "true"
+        return self.config.log_config(topic.configs)
 
     def _report(self, error: KafkaStorageError) -> None:
         """Tell the log of a failing disk, now and then: clients are told each time, and try again."""
@@ -271,18 +255,6 @@ class Node:
         if now >= self._quiet_until:
             self._quiet_until = now + QUIET_MS
             _log.error("records are refused, %s", error.message)
-
-    def _drop_logs(self, name: str, ids: Container[UUID | None]) -> None:
-        """Delete what there is under a name of topics with these ids; the disk may have refused it before."""
-        logs = self.logs.partitions.items()
-        here = [index for (topic, index), log in logs if topic == name and log.topic_id in ids]
-        if not here:
-            return
-        try:
-            self.logs.delete(name, *here)
-        finally:
-            for index in here:
-                self.watchers.notify(name, index)
 
     def _replay(self) -> None:
         for change in self.journal.replay():
@@ -332,7 +304,7 @@ class Node:
             elif name not in self.topics and name != CLUSTER_METADATA:
                 _log.warning("%s belongs to no topic that this node knows, and is left alone", log.directory)
         for topic in self.topics:
-            config = self._apply_settings(topic)
+            config = self.apply_settings(topic)
             for index in range(topic.partitions):
                 self.logs.create(topic.name, index, topic_id=topic.id, config=config)
             self.logs.configure(topic.name, config)
@@ -352,44 +324,9 @@ class Node:
         yield RegisterBrokerRecord(broker_id=self.id, broker_epoch=self.leader_epoch, fenced=False)
         yield ProducerIdsRecord(broker_id=self.id, next_producer_id=self.producer_ids.next_block)
         for name, values in self.config.changed.items():
-            yield from (_config_record(BROKER_RESOURCE, name, *value) for value in values.items())
+            yield from config_records(BROKER_RESOURCE, name, values)
         for topic in self.topics:
-            yield TopicRecord(name=topic.name, topic_id=topic.id)
-            yield from (self._partition_record(topic, index) for index in range(topic.partitions))
-            yield from (_config_record(TOPIC_RESOURCE, topic.name, *value) for value in topic.configs.items())
-
-    def _apply_settings(self, topic: Topic) -> LogConfig:
-        topic.min_insync_replicas = int(self.config.topic_value("min.insync.replicas", topic.configs))
-        topic.converts_down = self.config.topic_value("message.downconversion.enable", topic.configs).lower() == "true"
-        return self.config.log_config(topic.configs)
-
-    def _partition_record(self, topic: Topic, index: int) -> PartitionRecord:
-        return PartitionRecord(
-            partition_id=index,
-            topic_id=topic.id,
-            replicas=[self.id],
-            isr=[self.id],
-            leader=self.id,
-            leader_epoch=self.leader_epoch,
-            partition_epoch=0,
-            directories=[NO_ID],
-        )
-
-
-def _words(settings: Mapping[str, str | None]) -> str:
-    return " ".join(f"{name}={_word(name, value)}" for name, value in settings.items())
-
-
-def _word(name: str, value: str | None) -> str:
-    """A value as the log tells it: no password, nor what nobody knows to be none."""
-    if value is None:
-        return "default"
-    key = keys("broker").get(name) or keys("topic").get(name)
-    return "hidden" if key is None or key.is_sensitive else value
-
-
-def _config_record(resource: int, owner: str, name: str, value: str | None) -> ConfigRecord:
-    return ConfigRecord(resource_type=resource, resource_name=owner, name=name, value=value)
+            yield from records(self, topic)
 
 
 def _identity(files: FileSystem, root: Path) -> str:

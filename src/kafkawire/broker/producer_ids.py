@@ -7,14 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafkawire.messages import ProducerIdsRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kafkawire.messages import Message
 
 BLOCK: Final = 1000
 
@@ -22,9 +17,8 @@ BLOCK: Final = 1000
 class ProducerIds:
     """The ids that are left of the current block."""
 
-    def __init__(self, broker_id: int, write: Callable[[Iterable[Message]], None]) -> None:
+    def __init__(self, broker_id: int) -> None:
         self._broker_id = broker_id
-        self._write = write
         self._next = self._end = 0
 
     def restore(self, next_id: int) -> None:
@@ -36,10 +30,21 @@ class ProducerIds:
         """The first id that the journal does not know of."""
         return self._end
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a block must be written to the journal before the next id is taken."""
+        return self._next == self._end
+
+    def next_record(self) -> ProducerIdsRecord:
+        """The next block, as the journal writes it down."""
+        return ProducerIdsRecord(broker_id=self._broker_id, next_producer_id=self._end + BLOCK)
+
+    def extend(self, record: ProducerIdsRecord) -> None:
+        """Hand out the ids of a block that is in the journal."""
+        self._end = record.next_producer_id
+
     def take(self) -> int:
         """An id that nobody has had."""
-        if self._next == self._end:
-            self._write([ProducerIdsRecord(broker_id=self._broker_id, next_producer_id=self._end + BLOCK)])
-            self._end += BLOCK
+        assert not self.is_empty, "write the next block to the journal first"
         self._next += 1
         return self._next - 1

@@ -31,6 +31,8 @@ CLUSTER_METADATA: Final = "__cluster_metadata"
 INTERNAL: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
 NO_ID: Final = UUID(int=0)
 LONGEST_NAME: Final = 249
+MOST_PARTITIONS: Final = 10_000
+"""Of one topic, and of all topics that one request makes."""
 _NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -56,6 +58,8 @@ class Topics:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
+        self._folded: dict[str, str] = {}
+        """Names by what metrics would make of them, reserved ones too."""
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
@@ -89,20 +93,36 @@ class Topics:
     def add(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic
         self._by_id[topic.id] = topic
+        self.reserve(topic.name)
 
     def remove(self, topic: Topic) -> None:
         del self._by_name[topic.name]
         del self._by_id[topic.id]
+        self.release(topic.name)
+
+    def reserve(self, name: str) -> None:
+        """Keep a name, and those that collide with it, for a topic that is about to be added."""
+        self._folded[_fold(name)] = name
+
+    def release(self, name: str) -> None:
+        """Let go of a name, unless a topic has it."""
+        if name not in self._by_name:
+            self._folded.pop(_fold(name), None)
 
     def check_new(self, name: str) -> None:
         """Refuse a name that no new topic can have."""
         check_name(name)
         if name in self._by_name:
             raise TopicExistsError(f"topic {name!r} already exists")
-        folded = name.replace(".", "_")
-        for other in self._by_name:
-            if other.replace(".", "_") == folded:
-                raise InvalidTopicError(f"topic {name!r} collides with {other!r}: '.' and '_' count as the same")
+        other = self._folded.get(_fold(name))
+        if other == name:
+            raise TopicExistsError(f"topic {name!r} is being created")
+        if other is not None:
+            raise InvalidTopicError(f"topic {name!r} collides with {other!r}: '.' and '_' count as the same")
+
+
+def _fold(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def check_name(name: str) -> None:

@@ -31,16 +31,20 @@ from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageErro
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kafkawire.log.checkpoints import TopicPartition
     from kafkawire.log.files import FileSystem
-    from kafkawire.log.lengthy import Step
+    from kafkawire.log.lengthy import Lengthy, Step
 
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
 _DELETED = re.compile(r".+\.[0-9a-f]+-delete")
 _CLEAN = b'{"version":0,"brokerEpoch":-1}'
 LONGEST_NAME = 255
+
+
+def _pause() -> None:
+    pass
 
 
 def wall_clock() -> int:
@@ -108,6 +112,19 @@ class LogDirectory:
                 raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
             existing.set_topic_id(topic_id)
         return existing
+
+    def creation(
+        self, topic: str, numbers: Iterable[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> Lengthy[None]:
+        """Make partitions, with the disk's part of the work in steps."""
+        for number in numbers:
+            self.create(topic, number, topic_id=topic_id, config=config)
+            yield _pause
+
+    def deletion(self, topic: str, numbers: Iterable[int]) -> Lengthy[None]:
+        """Take partitions away, with the disk's part of the work in steps."""
+        yield _pause
+        self.delete(topic, *numbers)
 
     def delete(self, topic: str, *numbers: int) -> None:
         """Take partitions away: their names are free at once, their files go with a later `purge`.

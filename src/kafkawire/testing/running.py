@@ -15,21 +15,24 @@ import socket
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import finalize
 
 from kafkawire.broker.broker import Broker
+from kafkawire.broker.changes import NewTopic
 from kafkawire.broker.listeners import DEFAULT_HOST
 from kafkawire.broker.loops import new_loop
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.errors import KafkaError
 from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.testing.faults import Faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
+    from kafkawire.broker.topics import Topic
     from kafkawire.log.partition import Partition
     from kafkawire.records import Record
     from kafkawire.testing.faults import RecordedRequest
@@ -137,7 +140,13 @@ class RunningBroker:
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Make a topic without asking over the wire."""
-        self.call(lambda: self.broker.node.create_topic(name, partitions, configs))
+
+        async def create() -> list[Topic | KafkaError]:
+            return await self.broker.node.create_topics([NewTopic(name, partitions, configs or {})])
+
+        (made,) = self._await(create())
+        if isinstance(made, KafkaError):
+            raise made
 
     def produce(
         self,
@@ -170,8 +179,7 @@ class RunningBroker:
                 await settled
             return written.base_offset
 
-        loop = self._running_loop()
-        return asyncio.run_coroutine_threadsafe(append(), loop).result()
+        return self._await(append())
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """What a topic holds, by partition and offset, or what one of its partitions does."""
@@ -196,6 +204,15 @@ class RunningBroker:
 
         loop.call_soon_threadsafe(run)
         return done.result()
+
+    def _await(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the broker's loop."""
+        try:
+            loop = self._running_loop()
+        except NotRunningError:
+            work.close()
+            raise
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

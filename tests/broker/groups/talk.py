@@ -78,6 +78,7 @@ class Talk:
         """Let time pass, and everything happen that can."""
 
         async def go() -> None:
+            await self.node.changes.drain()
             for _ in range(5):
                 await asyncio.sleep(0)
             self.clock.advance(milliseconds)

@@ -28,7 +28,7 @@ def refuse(request: AlterConfigsRequest, refusal: ErrorAnswer, context: RequestC
 
 
 @serves("AlterConfigs", refuse=refuse)
-def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
+async def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = AlterConfigsResponse()
     for resource in request.resources:
@@ -39,10 +39,11 @@ def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) ->
                 raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
             gone = dict.fromkeys(current(node, kind, name))
             changes = {**gone, **{config.name: config.value for config in resource.configs}}
-            alter(node, kind, name, changes, validate_only=request.validate_only)
+            await alter(node, kind, name, changes, validate_only=request.validate_only)
         except KafkaError as error:
             answer = ErrorAnswer.of(error)
         response.responses.append(_result(resource, answer))
+        await context.yield_if_due()
     return response
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.apis.create_topics import MOST_PARTITIONS
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker.topics import MOST_PARTITIONS
 from kafkawire.messages import CreatePartitionsResponse
 from kafkawire.messages.errors import (
     InvalidPartitionsError,
@@ -33,21 +33,22 @@ def refuse(request: CreatePartitionsRequest, refusal: ErrorAnswer, context: Requ
 
 
 @serves("CreatePartitions", refuse=refuse)
-def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
+async def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
     response = CreatePartitionsResponse()
     for wanted in {topic.name: topic for topic in request.topics}.values():
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
-            _add(node, wanted, validate_only=request.validate_only)
+            await _add(node, wanted, validate_only=request.validate_only)
             response.results.append(_result(wanted.name, ErrorAnswer(0, None)))
         except KafkaError as error:
             response.results.append(_result(wanted.name, ErrorAnswer.of(error)))
+        await context.yield_if_due()
     return response
 
 
-def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
+async def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
     topic = node.topics.get(wanted.name)
     if not topic.partitions < wanted.count <= MOST_PARTITIONS:
         raise InvalidPartitionsError(
@@ -58,7 +59,7 @@ def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
         if assigned != [[node.id]] * (wanted.count - topic.partitions):
             raise InvalidReplicaAssignmentError(f"brokers {assigned}, expected [{node.id}] for each new partition")
     if not validate_only:
-        node.add_partitions(topic, wanted.count)
+        await node.changes.run(node.changes.growth(topic, wanted.count))
 
 
 def _result(name: str, answer: ErrorAnswer) -> CreatePartitionsResponse.CreatePartitionsTopicResult:

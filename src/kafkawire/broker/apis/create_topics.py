@@ -5,6 +5,7 @@ Rules:
   it before v4 to Java's client only, and kafkajs asks for it in v3), or an assignment that names the replicas of each
   partition from 0 on; both is INVALID_REQUEST. There is one broker, so there is one replica.
 - A name that occurs twice: INVALID_REQUEST for it. Settings are checked before anything is made.
+- More than MOST_PARTITIONS partitions in one request: POLICY_VIOLATION for all of it, as Kafka does.
 - With `validate_only` (v1+) everything is checked and nothing made.
 - v5+ answers with partitions, replicas and all settings of the topic; v7 with its id.
 """
@@ -14,9 +15,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kafkawire.broker.changes import NewTopic
 from kafkawire.broker.configs import keys
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import CLUSTER_METADATA, NO_ID
+from kafkawire.broker.topics import CLUSTER_METADATA, MOST_PARTITIONS, NO_ID, Topic
 from kafkawire.messages import CreateTopicsResponse
 from kafkawire.messages.errors import (
     InvalidPartitionsError,
@@ -24,6 +26,7 @@ from kafkawire.messages.errors import (
     InvalidReplicationFactorError,
     InvalidRequestError,
     KafkaError,
+    PolicyViolationError,
 )
 
 if TYPE_CHECKING:
@@ -32,8 +35,7 @@ if TYPE_CHECKING:
 
     Wanted = CreateTopicsRequest.CreatableTopic
     Result = CreateTopicsResponse.CreatableTopicResult
-
-MOST_PARTITIONS = 10_000
+    Config = CreateTopicsResponse.CreatableTopicConfigs
 
 
 def refuse(request: CreateTopicsRequest, refusal: ErrorAnswer, context: RequestContext) -> CreateTopicsResponse:
@@ -41,36 +43,60 @@ def refuse(request: CreateTopicsRequest, refusal: ErrorAnswer, context: RequestC
 
 
 @serves("CreateTopics", refuse=refuse)
-def handle(node: Node, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
+async def handle(node: Node, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
+    if _total_partitions(node, request) > MOST_PARTITIONS:
+        raise PolicyViolationError(f"more than {MOST_PARTITIONS} partitions in one request")
     times = Counter(topic.name for topic in request.topics)
-    response = CreateTopicsResponse()
+    results: dict[str, NewTopic | Topic | KafkaError] = {}
     for wanted in request.topics:
-        if any(result.name == wanted.name for result in response.topics):
-            continue
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
-            response.topics.append(_create(node, wanted, context.version, validate_only=request.validate_only))
+            results[wanted.name] = _checked(node, wanted)
         except KafkaError as error:
-            response.topics.append(_failed(wanted.name, ErrorAnswer.of(error)))
+            results[wanted.name] = error
+        await context.yield_if_due()
+    if not request.validate_only:
+        made = await node.create_topics([each for each in results.values() if isinstance(each, NewTopic)])
+        names = [name for name, each in results.items() if isinstance(each, NewTopic)]
+        results.update(zip(names, made, strict=True))
+    response = CreateTopicsResponse()
+    unset = [_config(node, name, {}) for name in keys("topic")] if context.version >= 5 else []
+    for name, topic in results.items():
+        if isinstance(topic, KafkaError):
+            response.topics.append(_failed(name, ErrorAnswer.of(topic)))
+        else:
+            response.topics.append(_created(node, topic, context.version, unset))
+        await context.yield_if_due()
     return response
 
 
-def _create(node: Node, wanted: Wanted, version: int, *, validate_only: bool) -> Result:
+def _total_partitions(node: Node, request: CreateTopicsRequest) -> int:
+    """The partitions of all topics together, but for those that are refused one by one for their number."""
+    default = node.config.integer("num.partitions")
+    counts = (len(topic.assignments) or topic.num_partitions for topic in request.topics)
+    return sum(default if count == -1 else count for count in counts if -1 <= count <= MOST_PARTITIONS)
+
+
+def _checked(node: Node, wanted: Wanted) -> NewTopic:
     if wanted.name == CLUSTER_METADATA:
         raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
     node.topics.check_new(wanted.name)
     partitions = _count_partitions(node, wanted)
     configs = {config.name: config.value for config in wanted.configs}
     node.config.check_topic(configs)
-    settings = {name: value for name, value in configs.items() if value is not None}
-    topic_id = NO_ID if validate_only else node.create_topic(wanted.name, partitions, settings).id
+    return NewTopic(wanted.name, partitions, {name: value for name, value in configs.items() if value is not None})
+
+
+def _created(node: Node, topic: NewTopic | Topic, version: int, unset: list[Config]) -> Result:
+    settings = dict(topic.configs)
+    configs = [_config(node, name, settings) for name in keys("topic")] if settings and version >= 5 else unset
     return CreateTopicsResponse.CreatableTopicResult(
-        name=wanted.name,
-        topic_id=topic_id,
-        num_partitions=partitions,
+        name=topic.name,
+        topic_id=topic.id if isinstance(topic, Topic) else NO_ID,
+        num_partitions=topic.partitions,
         replication_factor=1,
-        configs=[_config(node, name, settings) for name in keys("topic")] if version >= 5 else [],
+        configs=configs,
     )
 
 

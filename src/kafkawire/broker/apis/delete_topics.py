@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import NO_ID
+from kafkawire.broker.topics import NO_ID, Topic
 from kafkawire.messages import DeleteTopicsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError, TopicDeletionDisabledError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kafkawire.broker.node import Node
-    from kafkawire.broker.topics import Topic
     from kafkawire.messages import DeleteTopicsRequest
 
 DONE = ErrorAnswer(0, None)
@@ -38,22 +37,37 @@ def refuse(request: DeleteTopicsRequest, refusal: ErrorAnswer, context: RequestC
 
 
 @serves("DeleteTopics", refuse=refuse)
-def handle(node: Node, request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+async def handle(node: Node, request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
     if not node.config.boolean("delete.topic.enable"):
         disabled = TopicDeletionDisabledError if context.version >= 3 else InvalidRequestError
         raise disabled("delete.topic.enable is false")
     wanted = _wanted(request, context.version)
     times = Counter(wanted)
-    response = DeleteTopicsResponse()
+    found: dict[Wanted, Topic | KafkaError] = {}
     for each in times:
         try:
             if times[each] > 1:
                 raise InvalidRequestError(f"{each.name or each.topic_id} occurs {times[each]} times")
-            topic = _find(node, each)
-            node.delete_topic(topic)
-            response.responses.append(_result(Wanted(topic.name, topic.id)))
+            found[each] = _find(node, each)
         except KafkaError as error:
-            response.responses.append(_result(each, ErrorAnswer.of(error)))
+            found[each] = error
+        await context.yield_if_due()
+    named = Counter(topic.id for topic in found.values() if isinstance(topic, Topic))
+    gone = {topic.id: topic for topic in found.values() if isinstance(topic, Topic) and named[topic.id] == 1}
+    failures = await node.changes.run(node.changes.deletion(list(gone.values()))) if gone else []
+    failed = dict(zip(gone, failures, strict=True))
+    response = DeleteTopicsResponse()
+    for each, topic in found.items():
+        if isinstance(topic, KafkaError):
+            response.responses.append(_result(each, ErrorAnswer.of(topic)))
+        elif topic.id not in gone:
+            refusal = InvalidRequestError(f"topic {topic.name!r} is named by name and by id")
+            response.responses.append(_result(each, ErrorAnswer.of(refusal)))
+        else:
+            failure = failed[topic.id]
+            answer = DONE if failure is None else ErrorAnswer.of(failure)
+            response.responses.append(_result(Wanted(topic.name, topic.id), answer))
+        await context.yield_if_due()
     return response
 
 

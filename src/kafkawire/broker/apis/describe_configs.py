@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.altering import check_broker, find_topic
-from kafkawire.broker.configs import Setting, Source, keys
-from kafkawire.broker.node import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker.configs import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, Source, keys
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import DescribeConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError

@@ -31,7 +31,7 @@ def refuse(
 
 
 @serves("IncrementalAlterConfigs", refuse=refuse)
-def handle(
+async def handle(
     node: Node, request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> IncrementalAlterConfigsResponse:
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
@@ -41,21 +41,22 @@ def handle(
         try:
             if times[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequestError(f"resource {resource.resource_name!r} occurs more than once")
-            _alter(node, resource, validate_only=request.validate_only)
+            await _alter(node, resource, validate_only=request.validate_only)
         except KafkaError as error:
             answer = ErrorAnswer.of(error)
         response.responses.append(_result(resource, answer))
+        await context.yield_if_due()
     return response
 
 
-def _alter(node: Node, resource: Resource, *, validate_only: bool) -> None:
+async def _alter(node: Node, resource: Resource, *, validate_only: bool) -> None:
     kind, name = resource.resource_type, resource.resource_name
     changes: dict[str, str | None] = {}
     for config in resource.configs:
         if config.name in changes:
             raise InvalidRequestError(f"setting {config.name} occurs more than once")
         changes[config.name] = combine(node, kind, name, config.name, config.config_operation, config.value)
-    alter(node, kind, name, changes, validate_only=validate_only)
+    await alter(node, kind, name, changes, validate_only=validate_only)
 
 
 def _result(resource: Resource, answer: ErrorAnswer) -> Result:

@@ -25,9 +25,11 @@ def refuse(request: InitProducerIdRequest, refusal: ErrorAnswer, context: Reques
 
 
 @serves("InitProducerId", versions=Versions(0, 5), refuse=refuse)
-def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+async def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
     if request.transactional_id == "":
         raise InvalidRequestError("an empty transactional id")
     if request.transactional_id is not None:
         raise UnsupportedVersionError("transactions are not served")
+    while node.producer_ids.is_empty:
+        await node.changes.run(node.changes.producer_id_block())
     return InitProducerIdResponse(producer_id=node.producer_ids.take(), producer_epoch=0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.node import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker.configs import BROKER_RESOURCE, TOPIC_RESOURCE
 from kafkawire.broker.serving import RequestContext, serves
 from kafkawire.messages import ListConfigResourcesResponse
 from kafkawire.messages.errors import UnsupportedVersionError

@@ -5,6 +5,8 @@ Rules:
 - Topics are asked for by name, or by id from v12 on; v10 and v11 have ids and refuse them with INVALID_REQUEST.
 - A topic that is not there is made with num.partitions where auto.create.topics.enable and the request allow it (v0-3
   always do); clients are told LEADER_NOT_AVAILABLE never, because it is there at once.
+- One request makes MOST_PARTITIONS partitions at most; the clients of the other topics ask again.
+- A topic that is named more than once is described once.
 - A name that no topic can have: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
 - Authorized operations are all of them, where they are asked for: there is no authorizer.
 """
@@ -14,14 +16,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkawire.broker import operations
+from kafkawire.broker.changes import NewTopic
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import INTERNAL, NO_ID, Topic, check_name
+from kafkawire.broker.topics import CLUSTER_METADATA, INTERNAL, MOST_PARTITIONS, NO_ID, Topic, check_name
 from kafkawire.messages import MetadataResponse
 from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from kafkawire.broker.node import Node
     from kafkawire.messages import MetadataRequest
+
+    Wanted = MetadataRequest.MetadataRequestTopic
 
 
 def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext) -> MetadataResponse:
@@ -36,7 +43,7 @@ def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext
 
 
 @serves("Metadata", refuse=refuse)
-def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+async def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     version, wanted = context.version, request.topics
     here = node.endpoints[context.listener]
     response = MetadataResponse(
@@ -50,12 +57,18 @@ def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Met
         response.cluster_authorized_operations = operations.CLUSTER
     allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
     if wanted is None or (version == 0 and not wanted):
-        response.topics = [describe(node, topic, allowed) for topic in node.topics]
+        for topic in list(node.topics):
+            response.topics.append(describe(node, topic, allowed))
+            await context.yield_if_due()
         return response
-    may_create = node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation)
-    for each in wanted:
+    distinct = {(each.name, each.topic_id): each for each in wanted}.values()
+    refused: dict[str, KafkaError] = {}
+    if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
+        refused = await _create_missing(node, distinct, context)
+    for each in distinct:
+        await context.yield_if_due()
         try:
-            topic = _find(node, each, version, may_create=may_create)
+            topic = _find(node, each, version, refused)
             node.check(topic.name)
             response.topics.append(describe(node, topic, allowed))
         except KafkaError as error:
@@ -92,7 +105,31 @@ def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> M
     )
 
 
-def _find(node: Node, wanted: MetadataRequest.MetadataRequestTopic, version: int, *, may_create: bool) -> Topic:
+async def _create_missing(node: Node, wanted: Iterable[Wanted], context: RequestContext) -> dict[str, KafkaError]:
+    """Make the topics that are asked for by name and are not there; those that were refused."""
+    partitions = node.config.integer("num.partitions")
+    missing: list[NewTopic] = []
+    for each in wanted:
+        name = each.name
+        if (
+            name is None
+            or each.topic_id != NO_ID
+            or name in node.topics
+            or len(missing) * partitions >= MOST_PARTITIONS
+        ):
+            continue
+        if name in INTERNAL:
+            missing.append(NewTopic(name, *node.config.internal_topic(name)))
+        elif name != CLUSTER_METADATA:
+            missing.append(NewTopic(name, partitions))
+        await context.yield_if_due()
+    if not missing:
+        return {}
+    made = await node.create_topics(missing)
+    return {topic.name: each for topic, each in zip(missing, made, strict=True) if isinstance(each, KafkaError)}
+
+
+def _find(node: Node, wanted: Wanted, version: int, refused: Mapping[str, KafkaError]) -> Topic:
     if wanted.topic_id != NO_ID or wanted.name is None:
         if version < 12:
             raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
@@ -102,12 +139,10 @@ def _find(node: Node, wanted: MetadataRequest.MetadataRequestTopic, version: int
     found = node.topics.find(wanted.name)
     if found is not None:
         return found
-    if wanted.name in INTERNAL and may_create:
-        return node.internal_topic(wanted.name)
+    if wanted.name in refused:
+        raise refused[wanted.name]
     check_name(wanted.name)
-    if not may_create:
-        return node.topics.get(wanted.name)
-    return node.create_topic(wanted.name, node.config.integer("num.partitions"))
+    return node.topics.get(wanted.name)
 
 
 def _answerable(name: str | None, context: RequestContext) -> str | None:

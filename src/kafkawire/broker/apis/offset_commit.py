@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.exchanges import MemberKey
@@ -20,7 +21,7 @@ from kafkawire.messages import OffsetCommitResponse
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.node import Node
@@ -37,9 +38,8 @@ def refuse(request: OffsetCommitRequest, error: ErrorAnswer, context: RequestCon
 
 
 @serves("OffsetCommit", refuse=refuse)
-def handle(
-    node: Node, request: OffsetCommitRequest, context: RequestContext
-) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+async def handle(node: Node, request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
+    await node.groups.prepare()
     key = MemberKey(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
     expires = min(node.clock.now() + request.retention_time_ms, _FOREVER) if request.retention_time_ms >= 0 else None
     commits: dict[TopicPartition, Commit] = {}
@@ -66,7 +66,8 @@ def handle(
             return ErrorCode.UNKNOWN_TOPIC_ID if context.version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return errors.get((found.name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-    return node.groups.when_settled([request.group_id], _respond(request, error_of))
+    answer = node.groups.when_settled([request.group_id], _respond(request, error_of))
+    return await answer if isinstance(answer, Awaitable) else answer
 
 
 def _find(node: Node, topic: Wanted, context: RequestContext) -> Topic | None:

@@ -102,7 +102,15 @@ class Groups:
                     labels = {"group": group.group_id, "topic": topic, "partition": str(index)}
                     yield Gauge("kafkawire_group_lag", labels, max(0, log.high_watermark - committed.offset))
 
+    async def prepare(self) -> None:
+        """Make the groups' topic if it is not there yet; comes before the first record of a group is written."""
+        try:
+            await self._node.ensure_internal_topic(CONSUMER_OFFSETS)
+        except KafkaError as error:
+            raise coordinator_error(CONSUMER_OFFSETS, error) from error
+
     async def join(self, join: Join) -> JoinResult:
+        await self.prepare()
         waiting = self._wait(join.group_id)
         self._coordinator.join(join, waiting, self._now)
         self._settle()
