@@ -3,7 +3,7 @@
 Rules:
 - It lives between `start` and `stop`, on the loop that called `start`.
 - Without a port, or with port 0, it takes any that is free; `bootstrap` says which.
-- Without a data directory everything is in memory, and gone afterwards.
+- Without a data directory everything is in memory, and gone afterwards. `files` is another file system in its place.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kafkawire.broker.clock import Clock
+    from kafkawire.log.files import FileSystem
 
 
 class Broker:
@@ -49,6 +50,7 @@ class Broker:
         port: int | None = None,
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        files: FileSystem | None = None,
     ) -> None:
         self.config = BrokerConfig(config)
         self.clock = clock or LoopClock()
@@ -56,15 +58,17 @@ class Broker:
         self.listeners = listening(self.config, host, port)
         advertised(self.config, self.listeners)
         self._data_dir = None if data_dir is None else Path(data_dir)
+        self._files = files
         self._started = False
 
     async def start(self) -> None:
         """Open the logs and listen."""
         began = self.clock.elapsed()
         if self._data_dir is None:
-            self.node = Node(self.config, self.clock, root=Path("/memory"), files=MemoryFiles(self.clock.now))
+            root, files = Path("/memory"), self._files or MemoryFiles(self.clock.now)
         else:
-            self.node = Node(self.config, self.clock, root=self._data_dir.absolute(), files=DiskFiles())
+            root, files = self._data_dir.absolute(), self._files or DiskFiles()
+        self.node = Node(self.config, self.clock, root=root, files=files)
         self.dispatcher = Dispatcher(self.node, self.metrics)
         self.server = Server(self.config, self.dispatcher, self.metrics)
         try:

@@ -109,7 +109,9 @@ class Changes:
         finally:
             for name in fresh:
                 node.topics.release(name)
-        for topic, _ in fresh.values():
+        for number, (topic, _) in enumerate(fresh.values()):
+            if number % AT_ONCE == AT_ONCE - 1:
+                yield _pause
             if topic.name not in failures:
                 node.topics.add(topic)
                 tell(

@@ -1,9 +1,25 @@
-"""The event loop that brokers run on: uvloop's where it is installed, else asyncio's own."""
+"""The event loop that brokers run on, uvloop's where it is installed, and the settings of a process of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from importlib import import_module
+from typing import Final
+
+SWITCH_SECONDS: Final = 0.0005
+COLLECTIONS: Final = (20_000, 20, 1000)
+
+
+def own_process() -> None:
+    """Tune an interpreter that runs nothing but a broker.
+
+    Threads give the loop back within SWITCH_SECONDS. Full collections of garbage walk over every log and topic, for a
+    tenth of a second where there are many, so that they are put off until the process has grown a great deal.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(*COLLECTIONS)
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

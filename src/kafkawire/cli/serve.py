@@ -26,7 +26,6 @@ EXAMPLES = (
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
 LAST_PORT = 65535
-SWITCH_SECONDS = 0.0005  # the loop waits no longer for a thread that compacts; requests ask for microseconds
 _log = logging.getLogger("kafkawire.broker")
 
 
@@ -48,13 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kafkawire.broker.broker import Broker
     from kafkawire.broker.listeners import DEFAULT_PORT
-    from kafkawire.broker.loops import new_loop
+    from kafkawire.broker.loops import new_loop, own_process
     from kafkawire.broker.startup import from_environment, from_file, from_pairs
     from kafkawire.cli.commands import UsageError
     from kafkawire.messages.errors import InvalidConfigError
 
     _set_up_logging(args.log_format, verbose=args.verbose)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    own_process()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:

@@ -51,6 +51,7 @@ cdef object read_whole(
         r.error = NULL
         r.elements = 0
         r.limit = limit
+        r.shared = 0
         collecting = PyGC_Disable()
         made = read_struct(&r, &native.c)
         if collecting:
@@ -95,6 +96,7 @@ cdef object write_whole(object plan, object value, list parts):
     w.room = FIRST_ROOM
     w.parts = <PyObject*>parts if parts is not None else NULL
     w.tag_depth = 0
+    w.unshared = 0
     w.error = NULL
     cdef bint fine = write_struct(&w, &native.c, <PyObject*>value)
     try:

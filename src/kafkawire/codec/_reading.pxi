@@ -9,6 +9,7 @@ cdef struct Reader:
     PyObject* error
     int64_t elements  # read so far, of all arrays
     int64_t limit     # the most of them
+    int64_t shared    # how many there were when other threads could run last
 
 
 cdef PyObject* fail(Reader* r, int kind, const unsigned char* where, int64_t a, int64_t b) noexcept:
@@ -196,10 +197,14 @@ cdef PyObject* read_element(Reader* r, CStep* step) noexcept:
 
 cdef inline bint too_many(Reader* r, const unsigned char* where, int64_t count) noexcept:
     r.elements += count
-    if r.elements <= r.limit:
-        return False
-    fail(r, ELEMENTS, where, r.elements, r.limit)
-    return True
+    if r.elements > r.limit:
+        fail(r, ELEMENTS, where, r.elements, r.limit)
+        return True
+    if r.elements - r.shared >= SHARED_EVERY:
+        r.shared = r.elements
+        with nogil:
+            pass
+    return False
 
 
 cdef PyObject* read_array(Reader* r, CStep* step) noexcept:

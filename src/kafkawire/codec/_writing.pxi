@@ -7,6 +7,7 @@ cdef struct Writer:
     unsigned char* first  # on the caller's stack; not to be freed
     PyObject* parts       # a list, or NULL where everything is joined
     int tag_depth
+    int unshared  # elements since other threads could run
     PyObject* error
 
 
@@ -271,7 +272,9 @@ cdef bint write_array(Writer* w, CStep* step, PyObject* value) noexcept:
         if is_list and index >= PyList_GET_SIZE(value):
             fine = refuse(w, EncodeError, "a list that nobody changes meanwhile", "one that shrank")
             break
-        if index % SHARED_EVERY == SHARED_EVERY - 1:
+        w.unshared += 1
+        if w.unshared >= SHARED_EVERY:
+            w.unshared = 0
             with nogil:
                 pass
             if is_list and index >= PyList_GET_SIZE(value):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kafkawire.broker.topics import Topic
+    from kafkawire.log.files import FileSystem
     from kafkawire.log.partition import Partition
     from kafkawire.records import Record
     from kafkawire.testing.faults import RecordedRequest
@@ -55,10 +56,16 @@ class RunningBroker:
     """
 
     def __init__(
-        self, data_dir: str | Path | None = None, *, port: int | None = None, config: Mapping[str, str] | None = None
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        port: int | None = None,
+        config: Mapping[str, str] | None = None,
+        files: FileSystem | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._port = port
+        self._files = files
         self._bootstrap = ""
         self._config = {"group.initial.rebalance.delay.ms": "0", **(config or {})}
         self._faults = Faults()
@@ -235,7 +242,7 @@ class RunningBroker:
         try:
             self._loop = asyncio.get_running_loop()
             self._stopping = asyncio.Event()
-            self.broker = Broker(self._data_dir, port=self._port, config=self._config)
+            self.broker = Broker(self._data_dir, port=self._port, config=self._config, files=self._files)
             await self.broker.start()
             self.broker.dispatcher.interceptor = self._faults.intercept
             self.broker.node.guard = self._faults.guard

@@ -61,7 +61,7 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
             response.topics.append(describe(node, topic, allowed))
             await context.yield_if_due()
         return response
-    distinct = {(each.name, each.topic_id): each for each in wanted}.values()
+    distinct = await _distinct(wanted, context)
     refused: dict[str, KafkaError] = {}
     if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
         refused = await _create_missing(node, distinct, context)
@@ -103,6 +103,19 @@ def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> M
         ],
         topic_authorized_operations=allowed,
     )
+
+
+async def _distinct(wanted: Iterable[Wanted], context: RequestContext) -> list[Wanted]:
+    """The topics of a request, each once."""
+    seen: set[object] = set()
+    found = []
+    for each in wanted:
+        key = each.name if each.topic_id == NO_ID else (each.name, each.topic_id)
+        if key not in seen:
+            seen.add(key)
+            found.append(each)
+        await context.yield_if_due()
+    return found
 
 
 async def _create_missing(node: Node, wanted: Iterable[Wanted], context: RequestContext) -> dict[str, KafkaError]:
