@@ -1,7 +1,7 @@
 """Acknowledged means written, whatever request comes in the same read and whichever file operation fails.
 
-Every served API is sent between two Produce requests, in one read, while one kind of file operation fails. Then the disk
-heals: each record whose answer said success is there at its offset, and no other, also after kill -9.
+Every served API is sent between two Produce requests, in one read, while one kind of file operation fails. Then the
+disk heals: each record whose answer said success is there at its offset, and no other, also after kill -9.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kafkawire.testing import RunningBroker
 from kafkawire.wire import decode_response, encode_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kafkawire.messages import Message
 
@@ -65,7 +65,7 @@ def disk(request: pytest.FixtureRequest) -> Iterator[Disk]:
         yield made
 
 
-def exchange(broker: RunningBroker, requests: list[tuple[Message, int]]) -> list[Any]:
+def exchange(broker: RunningBroker, requests: Sequence[tuple[Message, int]]) -> list[Any]:
     """The answers to requests that arrive in one read; fewer if the broker closes the connection."""
     frames = [encode_request(each, version=version, correlation_id=7, client_id="c") for each, version in requests]
     answers = []
@@ -83,7 +83,7 @@ def exchange(broker: RunningBroker, requests: list[tuple[Message, int]]) -> list
     return answers
 
 
-def acknowledged(requests: list[tuple[Message, int]], answers: list[Any]) -> dict[str, dict[int, int]]:
+def acknowledged(requests: Sequence[tuple[Message, int]], answers: list[Any]) -> dict[str, dict[int, int]]:
     """Offsets and values of the records that clients were promised."""
     promised: dict[str, dict[int, int]] = {name: {} for name in TOPICS}
     for (request, _), answer in zip(requests, answers, strict=False):
