@@ -110,6 +110,7 @@ class _Loader:
         self.gaps_are_losses = gaps_are_losses
         self.epochs = LeaderEpochs(files, directory)
         self.cut_bytes = 0
+        self._replayed: tuple[int, Producers] | None = None
 
     def find_damage(self, listed: dict[str, Entry], *, check_end: bool) -> Iterator[int]:
         """Offsets of segments whose files cannot be taken at their word."""
@@ -143,6 +144,7 @@ class _Loader:
                 break
         self.epochs.truncate_end(next_offset)
         self.snapshots.save(next_offset, producers)
+        self._replayed = next_offset, producers
 
     def _recover_segment(self, segment: Segment, producers: Producers) -> tuple[int, bool]:
         size = segment.file.size()
@@ -193,8 +195,11 @@ class _Loader:
         return batch.next_offset if batch else last.base_offset
 
     def find_producers(self, end: int) -> Producers:
-        """The producers at the log's end: the latest snapshot, and what was written since."""
-        found, producers = self.snapshots.load(end)
+        """The producers at the log's end: as recovery replayed them, or the latest snapshot and what came since."""
+        if self._replayed is not None and self._replayed[0] == end:
+            found, producers = self._replayed
+        else:
+            found, producers = self.snapshots.load(end)
         if found < end:
             replay_segments(self.segments, producers, found, end)
         self.snapshots.keep(segment.base_offset for segment in self.segments)
