@@ -82,6 +82,7 @@ class Partition:
         clean: bool = False,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        cleaned_offset: int = 0,
     ) -> None:
         self.directory = directory
         self.config = config
@@ -95,6 +96,7 @@ class Partition:
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            cleaned_offset=cleaned_offset,
         )
         self.segments = Chain(loaded.segments)
         self.producers = loaded.producers
@@ -103,7 +105,9 @@ class Partition:
         self.end_offset = loaded.end_offset
         self.log_start_offset = loaded.log_start_offset
         self.cut_bytes = loaded.cut_bytes
-        self.cleaned_offset = 0
+        self.findings = loaded.findings
+        """What opening found missing or wrong, one sentence each; a directory logs them."""
+        self.cleaned_offset = loaded.cleaned_offset
         self.discarded: list[Discarded] = []
         self._held_from: int | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
@@ -222,12 +226,18 @@ class Partition:
         return self.segments.aborted(start, end)
 
     def delete_records(self, before: int) -> int:
-        """Let the log start at an offset (-1: the high watermark); the new log start."""
+        """Let the log start at an offset (-1: the high watermark); the new log start.
+
+        Records are durable before they are deleted, because no restart believes a log start past the log's end. Flush
+        up to the offset first, in a thread, where a sync may not be waited for.
+        """
         before = self.high_watermark if before == -1 else before
         if before > self.high_watermark:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: delete before {before}, expected at most {self.high_watermark}"
             )
+        if before > self.recovery_point:
+            self.flush()
         if before > self.log_start_offset:
             self.log_start_offset = before
             with storage_errors(self.directory, "deleting records"):

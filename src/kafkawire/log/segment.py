@@ -195,6 +195,8 @@ class Segment:
     def last_batch(self) -> BatchHeader | None:
         """The last batch; None if there is none, or if the file does not end with a whole one."""
         last = None
+        if not self.size:
+            return None
         for header in self.batches(self.lookup.last_position):
             last = header
         return last if last is not None and last.end == self.size else None
