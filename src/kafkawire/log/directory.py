@@ -28,6 +28,7 @@ from kafkawire.log.configs import LogConfig
 from kafkawire.log.errors import storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
+from kafkawire.log.segment import SUFFIXES, stem
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 from kafkawire.messages.uuids import uuid_text
 
@@ -104,9 +105,16 @@ class LogDirectory:
             directory = self.root / f"{topic}-{number}"
             if self._may_be_written_of(key):
                 self.checkpoint()
-            with storage_errors(directory, "making the partition"):
-                self._files.make_directory(directory)
-                existing = self._open(key, directory, clean=False)
+            try:
+                with storage_errors(directory, "making the partition"):
+                    self._files.make_directory(directory)
+                    existing = self._open(key, directory, clean=False)
+            except KafkaStorageError:
+                with suppress(OSError):
+                    for suffix in SUFFIXES:
+                        self._files.remove(directory / (stem(0) + suffix))
+                    self._files.remove_directory(directory)
+                raise
         if topic_id is not None and existing.topic_id != topic_id:
             if existing.topic_id is not None:
                 raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")

@@ -27,7 +27,7 @@ from kafkawire.log.lengthy import run
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
 from kafkawire.log.retention import Discarded, detach, retention
-from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
+from kafkawire.log.segment import FileRange, Segment
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 
 if TYPE_CHECKING:
@@ -203,27 +203,25 @@ class Partition:
             )
         self._write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
-        place = self.segments.locate(offset) if offset < limit else None
-        if place is None or place.batch.base_offset >= limit:
-            return self.segments.active.range(self.segments.active.size, 0)
-        segment, batch = place
-        end = self.segments.position_of(segment, limit, self.end_offset)
-        length = min(max_bytes, end - batch.position)
-        if min_one_batch:
-            length = max(length, min(batch.size, end - batch.position))
-        return segment.range(batch.position, length)
+        try:
+            return self.segments.read(offset, max_bytes, limit, self.end_offset, min_one_batch=min_one_batch)
+        except OSError as error:
+            raise storage_error(self.directory, "reading", error) from error
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
-        return self.segments.find_timestamp(timestamp, self.log_start_offset)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.find_timestamp(timestamp, self.log_start_offset)
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
-        return self.segments.find_largest_timestamp(self.log_start_offset)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.find_largest_timestamp(self.log_start_offset)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions a reader of committed records must know for these offsets."""
-        return self.segments.aborted(start, end)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.aborted(start, end)
 
     def delete_records(self, before: int) -> int:
         """Let the log start at an offset (-1: the high watermark); the new log start.
@@ -240,9 +238,11 @@ class Partition:
             self.flush()
         if before > self.log_start_offset:
             self.log_start_offset = before
-            with storage_errors(self.directory, "deleting records"):
+            # The epochs are written again with the next flush, and retention removes what is before the log start.
+            with suppress(OSError):
                 self.epochs.truncate_start(before)
-            detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
+            with suppress(KafkaStorageError):
+                detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
         return self.log_start_offset
 
     def truncate(self, offset: int) -> None:
@@ -384,15 +384,10 @@ class Partition:
         config, active = self.config, self.segments.active
         if size > config.segment_bytes:
             raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")
-        if not active.size:
-            return active
-        first = active.first_timestamp
-        waited = timestamp - first if first >= 0 and timestamp >= 0 else now - active.created_ms
-        if (
-            active.size + size > config.segment_bytes
-            or waited > config.segment_ms
-            or active.lookup.is_full
-            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
-        ):
+        try:
+            has_room = active.has_room(size, timestamp, last_offset, now, config)
+        except OSError as error:
+            raise storage_error(active.path, "append", error) from error
+        if not has_room:
             self.roll()
         return self.segments.active
