@@ -9,6 +9,7 @@ import pytest
 from tests.log.batches import NOW, Clock, batch, keyed
 
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory
+from kafkawire.log.snapshots import decode_snapshot
 from kafkawire.records import BatchBuilder
 
 if TYPE_CHECKING:
@@ -83,6 +84,17 @@ def test_aborted_transactions(kafka: ApacheKafka, root: Path) -> None:
 
 def test_producer_snapshots(kafka: ApacheKafka, root: Path) -> None:
     assert "producerId: 9 producerEpoch: 0" in kafka.dump(files(root, "plain-0", ".snapshot"))
+
+
+def test_a_snapshot_with_all_cached_batches_is_read_as_one_with_the_last(kafka: ApacheKafka, root: Path) -> None:
+    latest = files(root, "plain-0", ".snapshot")[-1]
+    (producer,) = decode_snapshot(latest.read_bytes())
+    assert len(producer.batches) == 5
+    text = kafka.dump([latest])
+    last = producer.batches[-1]
+    assert text.count("producerId") == 1
+    assert f"lastTimestamp: {last.timestamp}" in text
+    assert f"lastSequence: {last.last_sequence} lastOffset: {last.last_offset} offsetDelta: 2" in text
 
 
 def test_markers_are_told_apart(kafka: ApacheKafka, root: Path) -> None:

@@ -50,6 +50,8 @@ def test_offsets_are_written_as_kafka_writes_them(files: MemoryFiles) -> None:
         b"1\n1\na 0 1\n",
         b"0\n1\na 0\n",
         b"0\nx\na 0 1\n",
+        b"0\n1\na 0 -1\n",
+        b"0\n1\na 0 9223372036854775808\n",
         b"\xff\xfe",
         bytes(40),
     ],

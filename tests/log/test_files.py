@@ -6,7 +6,9 @@ import errno
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -91,6 +93,127 @@ def test_an_evicted_descriptor_closes_when_nobody_holds_it(tmp_path: Path) -> No
     del held
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+def test_entries_that_vanish_while_they_are_listed_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").touch()
+    (tmp_path / "gone.tmp").symlink_to(tmp_path / "nowhere")  # its stat fails as that of a file removed meanwhile
+    assert [entry.name for entry in DiskFiles().list(tmp_path)] == ["kept"]
+
+
+def test_listing_while_others_replace_files(tmp_path: Path) -> None:
+    files, done = DiskFiles(), Event()
+
+    def replace() -> None:
+        while not done.is_set():
+            replace_file(files, tmp_path / "a", b"x", durable=False)
+
+    replacing = Thread(target=replace)
+    replacing.start()
+    try:
+        for _ in range(2000):
+            assert len(files.list(tmp_path)) <= 2
+    finally:
+        done.set()
+        replacing.join()
+
+
+def test_a_directory_that_is_renamed_may_be_removed_at_once(tmp_path: Path) -> None:
+    files, done = DiskFiles(), Event()
+
+    def purge() -> None:
+        while not done.is_set():
+            for name in [entry.name for entry in files.list(tmp_path) if entry.name.endswith("-delete")]:
+                with suppress(OSError):
+                    for entry in files.list(tmp_path / name):
+                        files.remove(tmp_path / name / entry.name)
+                    files.remove_directory(tmp_path / name)
+
+    purging = Thread(target=purge)
+    purging.start()
+    try:
+        for number in range(300):
+            files.make_directory(tmp_path / "t-0")
+            file = files.open(tmp_path / "t-0" / "log", create=True)
+            assert file.size() == 0
+            file.write(0, [b"x"])
+            files.rename(tmp_path / "t-0", tmp_path / f"t-0.{number}-delete")
+    finally:
+        done.set()
+        purging.join()
+
+
+WITHOUT_DESCRIPTORS = """
+import os, resource, sys
+from pathlib import Path
+from kafkawire.log import DiskFiles, LogDirectory
+from kafkawire.messages.errors import KafkaStorageError
+from kafkawire.records import BatchBuilder
+
+assert KafkaStorageError().retriable  # read from a file when it is first asked for
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+builder = BatchBuilder()
+builder.append(None, b"value")
+data = builder.build()
+files = DiskFiles(limit=1000)
+logs = LogDirectory(Path(sys.argv[1]), files=files)
+
+def take_all():
+    taken = []
+    while True:
+        try:
+            taken.append(os.dup(0))
+        except OSError:
+            return taken
+
+partitions = [logs.create("t", number) for number in range(150)]
+for log in partitions:
+    assert log.append(data).base_offset == 0
+taken = take_all()
+for log in partitions:
+    assert log.append(data).base_offset == 1
+    log.roll()
+    log.flush()
+in_hand = []
+try:
+    for number in range(1000):
+        in_hand.append(files.open(Path(sys.argv[1]) / f"other{number}", create=True))
+except OSError:
+    pass
+else:
+    raise AssertionError("expected that descriptors run out")
+for log in partitions:
+    for refused in (
+        lambda: log.append(data),
+        lambda: log.read(0, 1),
+        lambda: logs.create("u", 0),
+    ):
+        try:
+            refused()
+        except KafkaStorageError as error:
+            assert error.retriable
+        else:
+            raise AssertionError("expected a refusal")
+    assert (log.log_start_offset, log.end_offset, len(log.segments)) == (0, 2, 2)
+assert len(logs.partitions) == 150
+in_hand.clear()
+for descriptor in taken:
+    os.close(descriptor)
+for log in partitions:
+    assert log.append(data).base_offset == 2
+logs.close()
+again = LogDirectory(Path(sys.argv[1]))
+assert again.was_clean
+assert {(log.end_offset, len(log.findings)) for log in again.partitions.values()} == {(3, 0)}
+"""
+
+
+def test_descriptors_that_others_took_are_made_up_for_and_a_refusal_is_retriable(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_DESCRIPTORS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_directory_has_one_owner(tmp_path: Path) -> None:

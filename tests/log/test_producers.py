@@ -161,12 +161,19 @@ def test_silent_producers_are_forgotten_unless_a_transaction_is_open(producers: 
     assert list(producers.entries) == [1]
 
 
-def test_a_snapshot_keeps_the_last_batch_and_the_open_transaction(producers: Producers) -> None:
+def test_a_snapshot_keeps_all_cached_batches_and_the_open_transaction(producers: Producers) -> None:
     producers.append(produced(14, 16, offset=14, transactional=True))
     restored = Producers(decode_snapshot(encode_snapshot(producers.entries.values())))
     assert restored.first_unstable_offset(100) == 14
-    assert restored.find_duplicate(produced(14, 16)) is not None
-    assert restored.find_duplicate(produced(12, 13)) is None
+    assert restored.entries == producers.entries
+    assert restored.find_duplicate(produced(12, 13)) == producers.find_duplicate(produced(12, 13)) is not None
+
+
+def test_a_snapshot_keeps_the_time_of_a_batch_apart_from_that_of_a_later_marker(producers: Producers) -> None:
+    producers.append(produced(14, 16, offset=14, transactional=True))
+    producers.append_marker(marker(17)._replace(timestamp=500))
+    restored = Producers(decode_snapshot(encode_snapshot(producers.entries.values())))
+    assert restored.entries == producers.entries
     assert encode_snapshot(restored.entries.values()) == encode_snapshot(producers.entries.values())
 
 

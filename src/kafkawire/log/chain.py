@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kafkawire.log.aborted import AbortedTransaction
+    from kafkawire.log.segment import FileRange
     from kafkawire.records import BatchHeader
 
 
@@ -82,6 +83,18 @@ class Chain:
             if batch is not None:
                 return Place(segment, batch)
         return None
+
+    def read(self, offset: int, max_bytes: int, limit: int, log_end: int, *, min_one_batch: bool) -> FileRange:
+        """The bytes from the batch that holds an offset, up to the offset `limit`; see `Partition.read`."""
+        place = self.locate(offset) if offset < limit else None
+        if place is None or place.batch.base_offset >= limit:
+            return self.active.range(self.active.size, 0)
+        segment, batch = place
+        end = self.position_of(segment, limit, log_end)
+        length = min(max_bytes, end - batch.position)
+        if min_one_batch:
+            length = max(length, min(batch.size, end - batch.position))
+        return segment.range(batch.position, length)
 
     def position_of(self, segment: Segment, offset: int, log_end: int) -> int:
         """Where in a segment the batches from an offset on start; its size if they are all before."""

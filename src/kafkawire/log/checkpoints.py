@@ -62,9 +62,10 @@ def read_offsets(files: FileSystem, path: Path) -> dict[TopicPartition, int] | N
     if lines is None:
         return None
     try:
-        return {(topic, int(number)): int(offset) for topic, number, offset in lines}
+        offsets = {(topic, int(number)): int(offset) for topic, number, offset in lines}
     except ValueError:
         return None
+    return offsets if all(0 <= offset < 2**63 for offset in offsets.values()) else None
 
 
 def write_properties(files: FileSystem, path: Path, properties: Mapping[str, str]) -> None:

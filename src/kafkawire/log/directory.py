@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from contextlib import suppress
@@ -27,6 +28,7 @@ from kafkawire.log.configs import LogConfig
 from kafkawire.log.errors import storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
 from kafkawire.log.partition import Partition
+from kafkawire.log.segment import SUFFIXES, stem
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 from kafkawire.messages.uuids import uuid_text
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from kafkawire.log.files import FileSystem
     from kafkawire.log.lengthy import Lengthy, Step
 
+_log = logging.getLogger("kafkawire.log")
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
 _DELETED = re.compile(r".+\.[0-9a-f]+-delete")
 _CLEAN = b'{"version":0,"brokerEpoch":-1}'
@@ -77,6 +80,8 @@ class LogDirectory:
         self.clock = clock
         self.config = config or LogConfig()
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.findings: list[str] = []
+        """Checkpoints of the root that cannot be read, one sentence each; each partition has its own findings."""
         self._topic_configs = dict(topic_configs or {})
         self._kept_until: dict[str, int] = {}
         self._checkpoints = self._last_written = 0
@@ -104,9 +109,16 @@ class LogDirectory:
             directory = self.root / f"{topic}-{number}"
             if self._may_be_written_of(key):
                 self.checkpoint()
-            with storage_errors(directory, "making the partition"):
-                self._files.make_directory(directory)
-                existing = self._open(key, directory, clean=False)
+            try:
+                with storage_errors(directory, "making the partition"):
+                    self._files.make_directory(directory)
+                    existing = self._open(key, directory, clean=False)
+            except KafkaStorageError:
+                with suppress(OSError):
+                    for suffix in SUFFIXES:
+                        self._files.remove(directory / (stem(0) + suffix))
+                    self._files.remove_directory(directory)
+                raise
         if topic_id is not None and existing.topic_id != topic_id:
             if existing.topic_id is not None:
                 raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
@@ -269,21 +281,33 @@ class LogDirectory:
         found = {name: match for name in names if (match := _PARTITION.fullmatch(name))}
         said = (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.CLEANED)
         read = {name: checkpoints.read_offsets(self._files, self.root / name) for name in said}
+        for name in said:
+            if read[name] is None and self._files.exists(self.root / name):
+                finding = f"{self.root / name}: not a checkpoint of offsets, so it is ignored"
+                self.findings.append(finding)
+                _log.warning("%s", finding)
         self._written = {name: offsets for name, offsets in read.items() if offsets is not None}
         points, starts, cleaned = (self._written.get(name, {}) for name in said)
         for name, match in sorted(found.items()):
             key = match["topic"], int(match["number"])
-            log = self._open(
+            self._open(
                 key,
                 self.root / name,
                 clean=self.was_clean,
                 recovery_point=points.get(key, 0),
                 log_start_offset=starts.get(key, 0),
+                cleaned_offset=cleaned.get(key, 0),
             )
-            log.cleaned_offset = cleaned.get(key, 0)
 
     def _open(
-        self, key: TopicPartition, directory: Path, *, clean: bool, recovery_point: int = 0, log_start_offset: int = 0
+        self,
+        key: TopicPartition,
+        directory: Path,
+        *,
+        clean: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        cleaned_offset: int = 0,
     ) -> Partition:
         partition = self.partitions[key] = Partition(
             self._files,
@@ -293,5 +317,8 @@ class LogDirectory:
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            cleaned_offset=cleaned_offset,
         )
+        for finding in partition.findings:
+            _log.warning("%s", finding)
         return partition

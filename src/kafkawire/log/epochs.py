@@ -4,7 +4,8 @@ Rules:
 - Epochs and their start offsets both rise; an entry that a new one contradicts is dropped.
 - The end of an epoch is the start of the next one, or the log's end.
 - The file is written when an entry is added or dropped, never per append. What was dropped is durable at once; what was
-  added becomes so with the records of its epoch, from which it could be told again (`durability`, `recovery`).
+  added becomes so with the records of its epoch, from which it could be told again (`durability`, `recovery`). A change
+  that the disk refuses is made all the same, and written again with the next flush.
 """
 
 from __future__ import annotations
@@ -98,4 +99,6 @@ class LeaderEpochs:
         if starts != self._starts:
             self._starts = starts
             self.latest = next(reversed(starts), UNKNOWN)
+            self.is_durable = False
             self._save(durable=True)
+            self.is_durable = True

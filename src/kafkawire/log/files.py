@@ -4,8 +4,10 @@ Rules:
 - Positions are the caller's: reads and writes name theirs, so that one file may be read while it grows.
 - A write is whole or an OSError; after an OSError the bytes past the old end are anyone's guess.
 - A name is durable only after `sync_directory`, contents only after `File.sync`.
-- Open descriptors are bounded: the least recently used is let go, and reopened when it is wanted again.
-- Files may be opened, renamed and removed from any thread; two threads that write one file are their own affair.
+- Open descriptors are bounded: the least recently used is let go, and reopened when it is wanted again. Where the
+  process or the system has none left, more are let go before an operation fails.
+- Files may be opened, renamed and removed from any thread; two threads that write one file are their own affair. An
+  entry that vanishes while its directory is listed is left out.
 - A `File` in somebody's hands stays readable whatever happens to its name.
 """
 
@@ -19,16 +21,20 @@ import resource
 import struct
 from collections import OrderedDict
 from contextlib import suppress
+from stat import S_ISDIR
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+T = TypeVar("T")
 Bytes = bytes | bytearray | memoryview
 GATHER = min(1024, os.sysconf("SC_IOV_MAX"))
 RESERVED_FOR_OTHERS = 64
+LET_GO = 16
+"""How many descriptors are let go at a time where there are none left."""
 _WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
@@ -190,15 +196,7 @@ class DiskFiles:
             if file is not None:
                 self._open.move_to_end(path)
                 return file
-        if create:
-            file = DiskFile(path, os.O_RDWR | os.O_CREAT)
-        else:
-            try:
-                file = DiskFile(path, os.O_RDWR)
-            except OSError as error:
-                if error.errno not in (errno.EACCES, errno.EROFS):
-                    raise
-                file = DiskFile(path, os.O_RDONLY)
+        file = self._with_descriptor(lambda: _opened(path, create=create))
         with self._guard:
             self._open[path] = file
             if len(self._open) > self._limit:
@@ -206,9 +204,13 @@ class DiskFiles:
         return file
 
     def list(self, path: Path) -> list[Entry]:
-        with os.scandir(path) as entries:
-            found = [(entry.name, entry.stat(), entry.is_dir()) for entry in entries]
-        return [Entry(name, stat.st_size, stat.st_mtime_ns // 1_000_000, is_dir) for name, stat, is_dir in found]
+        found = []
+        with self._with_descriptor(lambda: os.scandir(path)) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    stat = entry.stat()
+                    found.append(Entry(entry.name, stat.st_size, stat.st_mtime_ns // 1_000_000, S_ISDIR(stat.st_mode)))
+        return found
 
     def exists(self, path: Path) -> bool:
         return path.exists()
@@ -217,13 +219,14 @@ class DiskFiles:
         path.mkdir(parents=True, exist_ok=True)
 
     def rename(self, source: Path, target: Path) -> None:
-        source.replace(target)
-        inside = list(target.iterdir()) if target.is_dir() else []
+        # Listed before the rename: under its new name others may already be removing the directory.
+        inside = self._with_descriptor(lambda: os.listdir(source)) if source.is_dir() else []  # noqa: PTH208  # names
+        os.replace(source, target)  # noqa: PTH105  # Path.replace builds a Path that nobody needs
         with self._guard:
             self._open.pop(source, None)
             self._open.pop(target, None)
-            for path in inside:
-                self._open.pop(source / path.name, None)
+            for name in inside:
+                self._open.pop(source / name, None)
 
     def remove(self, path: Path) -> None:
         with self._guard:
@@ -234,14 +237,39 @@ class DiskFiles:
         path.rmdir()
 
     def sync_directory(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = self._with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
     def lock(self, path: Path) -> DiskLock:
-        return DiskLock(path)
+        return self._with_descriptor(lambda: DiskLock(path))
+
+    def _with_descriptor(self, take: Callable[[], T]) -> T:
+        """Do what takes a descriptor; while there is none, let go of some that are kept for reuse."""
+        while True:
+            try:
+                return take()
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._let_go():
+                    raise
+
+    def _let_go(self) -> bool:
+        with self._guard:
+            oldest = [self._open.popitem(last=False) for _ in range(min(LET_GO, len(self._open)))]
+        return bool(oldest)
+
+
+def _opened(path: Path, *, create: bool) -> DiskFile:
+    if create:
+        return DiskFile(path, os.O_RDWR | os.O_CREAT)
+    try:
+        return DiskFile(path, os.O_RDWR)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+        return DiskFile(path, os.O_RDONLY)
 
 
 class DiskLock:

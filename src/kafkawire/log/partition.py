@@ -27,7 +27,7 @@ from kafkawire.log.lengthy import run
 from kafkawire.log.markers import build_marker
 from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
 from kafkawire.log.retention import Discarded, detach, retention
-from kafkawire.log.segment import MAX_RELATIVE_OFFSET, FileRange, Segment
+from kafkawire.log.segment import FileRange, Segment
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Partition:
         clean: bool = False,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        cleaned_offset: int = 0,
     ) -> None:
         self.directory = directory
         self.config = config
@@ -95,6 +96,7 @@ class Partition:
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            cleaned_offset=cleaned_offset,
         )
         self.segments = Chain(loaded.segments)
         self.producers = loaded.producers
@@ -103,7 +105,9 @@ class Partition:
         self.end_offset = loaded.end_offset
         self.log_start_offset = loaded.log_start_offset
         self.cut_bytes = loaded.cut_bytes
-        self.cleaned_offset = 0
+        self.findings = loaded.findings
+        """What opening found missing or wrong, one sentence each; a directory logs them."""
+        self.cleaned_offset = loaded.cleaned_offset
         self.discarded: list[Discarded] = []
         self._held_from: int | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
@@ -199,40 +203,46 @@ class Partition:
             )
         self._write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
-        place = self.segments.locate(offset) if offset < limit else None
-        if place is None or place.batch.base_offset >= limit:
-            return self.segments.active.range(self.segments.active.size, 0)
-        segment, batch = place
-        end = self.segments.position_of(segment, limit, self.end_offset)
-        length = min(max_bytes, end - batch.position)
-        if min_one_batch:
-            length = max(length, min(batch.size, end - batch.position))
-        return segment.range(batch.position, length)
+        try:
+            return self.segments.read(offset, max_bytes, limit, self.end_offset, min_one_batch=min_one_batch)
+        except OSError as error:
+            raise storage_error(self.directory, "reading", error) from error
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
-        return self.segments.find_timestamp(timestamp, self.log_start_offset)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.find_timestamp(timestamp, self.log_start_offset)
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
-        return self.segments.find_largest_timestamp(self.log_start_offset)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.find_largest_timestamp(self.log_start_offset)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions a reader of committed records must know for these offsets."""
-        return self.segments.aborted(start, end)
+        with storage_errors(self.directory, "reading"):
+            return self.segments.aborted(start, end)
 
     def delete_records(self, before: int) -> int:
-        """Let the log start at an offset (-1: the high watermark); the new log start."""
+        """Let the log start at an offset (-1: the high watermark); the new log start.
+
+        Records are durable before they are deleted, because no restart believes a log start past the log's end. Flush
+        up to the offset first, in a thread, where a sync may not be waited for.
+        """
         before = self.high_watermark if before == -1 else before
         if before > self.high_watermark:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: delete before {before}, expected at most {self.high_watermark}"
             )
+        if before > self.recovery_point:
+            self.flush()
         if before > self.log_start_offset:
             self.log_start_offset = before
-            with storage_errors(self.directory, "deleting records"):
+            # The epochs are written again with the next flush, and retention removes what is before the log start.
+            with suppress(OSError):
                 self.epochs.truncate_start(before)
-            detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
+            with suppress(KafkaStorageError):
+                detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
         return self.log_start_offset
 
     def truncate(self, offset: int) -> None:
@@ -374,15 +384,10 @@ class Partition:
         config, active = self.config, self.segments.active
         if size > config.segment_bytes:
             raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")
-        if not active.size:
-            return active
-        first = active.first_timestamp
-        waited = timestamp - first if first >= 0 and timestamp >= 0 else now - active.created_ms
-        if (
-            active.size + size > config.segment_bytes
-            or waited > config.segment_ms
-            or active.lookup.is_full
-            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
-        ):
+        try:
+            has_room = active.has_room(size, timestamp, last_offset, now, config)
+        except OSError as error:
+            raise storage_error(active.path, "append", error) from error
+        if not has_room:
             self.roll()
         return self.segments.active

@@ -8,17 +8,21 @@ Rules:
 - Where records are never compacted away, a gap between two unflushed segments means that the first lost its end; the
   log ends there. Where they are, nobody can tell, and what is whole is kept.
 - A finished compaction (`.swap`) is completed, an unfinished one (`.cleaned`) forgotten; `.deleted` and `.tmp` go.
-- Damaged indexes, snapshots and checkpoints cost time, never data.
+- Damaged indexes, snapshots and checkpoints cost time, never data. A checkpoint is believed as far as the log confirms
+  it: one past the log's end is ignored.
+- All that is cut, missing or not believed is reported as a finding that names the file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkawire.log import walk
 from kafkawire.log.aborted import decode_aborted
-from kafkawire.log.checkpoints import EPOCHS, read_lines
+from kafkawire.log.checkpoints import CLEANED as CLEANED_OFFSETS
+from kafkawire.log.checkpoints import EPOCHS, LOG_STARTS, RECOVERY_POINTS, read_lines
 from kafkawire.log.epochs import LeaderEpochs
 from kafkawire.log.files import read_file
 from kafkawire.log.replay import replay_producers, replay_segments
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from kafkawire.records import BatchScan
 
 LEFTOVERS = (DELETED, CLEANED, ".tmp")
+EVERYTHING = 2**63
 
 
 @dataclass(slots=True)
@@ -48,7 +53,10 @@ class Loaded:
     end_offset: int
     log_start_offset: int
     recovery_point: int
+    cleaned_offset: int = 0
     cut_bytes: int = 0
+    findings: list[str] = field(default_factory=list)
+    """What was cut, missing or not believed, one sentence each."""
 
 
 def load(
@@ -60,6 +68,7 @@ def load(
     clean: bool,
     recovery_point: int = 0,
     log_start_offset: int = 0,
+    cleaned_offset: int = 0,
 ) -> Loaded:
     """Open what is in a partition's directory."""
     listed = _settle(files, directory)
@@ -69,14 +78,29 @@ def load(
         segments = [Segment(files, directory, log_start_offset, config, now)]
         segments[0].create()
     snapshots = Snapshots(files, directory, [_offset(name, SNAPSHOT) for name in listed if name.endswith(SNAPSHOT)])
-    loader = _Loader(files, directory, segments, snapshots, gaps_are_losses=not config.compacts)
+    gaps_from = None if config.compacts else cleaned_offset
+    loader = _Loader(files, directory, segments, snapshots, gaps_from)
     doubts = [] if clean else [recovery_point]
     doubts += loader.find_damage(listed, check_end=clean)
     if doubts:
-        loader.recover(min(doubts))
+        loader.recover(min(doubts), EVERYTHING if clean else recovery_point)
     end = loader.find_end()
-    if end < log_start_offset:
+    if recovery_point > end:
+        loader.doubt(RECOVERY_POINTS, recovery_point, end, "every batch is checked")
+        doubts.append(0)
+        loader.recover(0, EVERYTHING)
+        end = loader.find_end()
+    if log_start_offset > end and any(segment.size for segment in loader.segments):
+        loader.doubt(LOG_STARTS, log_start_offset, end, "the records are kept")
+        log_start_offset = 0
+    elif log_start_offset > end:
+        loader.doubt(LOG_STARTS, log_start_offset, end, "without records, so it starts there")
         end = loader.start_over(Segment(files, directory, log_start_offset, config, now))
+    log_start_offset = max(log_start_offset, loader.segments[0].base_offset)
+    if cleaned_offset > end:
+        loader.doubt(CLEANED_OFFSETS, cleaned_offset, end, "it is cleaned from its start")
+        cleaned_offset = log_start_offset
+    loader.find_gaps()
     producers = loader.find_producers(end)
     loader.check_epochs()
     return Loaded(
@@ -85,9 +109,11 @@ def load(
         loader.epochs,
         snapshots,
         end,
-        max(log_start_offset, loader.segments[0].base_offset),
+        log_start_offset,
         min(recovery_point, *doubts, end) if doubts else end,
+        cleaned_offset,
         loader.cut_bytes,
+        loader.findings,
     )
 
 
@@ -100,16 +126,40 @@ class _Loader:
         directory: Path,
         segments: list[Segment],
         snapshots: Snapshots,
-        *,
-        gaps_are_losses: bool,
+        gaps_from: int | None,
     ) -> None:
         self.files = files
         self.directory = directory
         self.segments = segments
         self.snapshots = snapshots
-        self.gaps_are_losses = gaps_are_losses
+        self.gaps_from = gaps_from
+        """The offset from which on no compaction made gaps; None if it made them anywhere."""
         self.epochs = LeaderEpochs(files, directory)
         self.cut_bytes = 0
+        self.findings: list[str] = []
+        self._replayed: tuple[int, Producers] | None = None
+
+    def doubt(self, checkpoint: str, offset: int, end: int, done: str) -> None:
+        """Report a checkpoint that the log does not confirm."""
+        path, name = self.directory.parent / checkpoint, self.directory.name
+        self.findings.append(f"{path}: {name} at offset {offset}, its log ends at {end}; {done}")
+
+    def find_gaps(self) -> None:
+        """Report offsets that no segment holds, and segments that do not end with a whole batch."""
+        if self.gaps_from is None:
+            return
+        for segment, following in pairwise(self.segments):
+            if following.base_offset <= self.gaps_from:
+                continue
+            last = segment.last_batch()
+            end = last.next_offset if last else segment.base_offset
+            if last is None and segment.size:
+                self.findings.append(f"{segment.path}: it does not end with a whole batch")
+            elif end < following.base_offset:
+                self.findings.append(
+                    f"{self.directory}: offsets {end} to {following.base_offset - 1} are missing "
+                    f"between {segment.path.name} and {following.path.name}"
+                )
 
     def find_damage(self, listed: dict[str, Entry], *, check_end: bool) -> Iterator[int]:
         """Offsets of segments whose files cannot be taken at their word."""
@@ -121,9 +171,12 @@ class _Loader:
         if check_end and last.size and last.last_batch() is None:
             yield last.base_offset
 
-    def recover(self, recovery_point: int) -> None:
-        """Check every batch from the recovery point's segment on, and cut the log at the first bad one."""
-        start = max((n for n, segment in enumerate(self.segments) if segment.base_offset <= recovery_point), default=0)
+    def recover(self, doubted: int, durable: int) -> None:
+        """Check every batch from an offset's segment on, and cut the log at the first bad one.
+
+        A gap between segments before the offset `durable` is not the loss of an end that was never durable.
+        """
+        start = max((n for n, segment in enumerate(self.segments) if segment.base_offset <= doubted), default=0)
         first = self.segments[start].base_offset
         found, producers = self.snapshots.load(first)
         replay_segments(self.segments[:start], producers, found, first)
@@ -131,23 +184,27 @@ class _Loader:
         next_offset = first
         for number in range(start, len(self.segments)):
             segment = self.segments[number]
-            lost = self.gaps_are_losses and segment.base_offset > max(next_offset, recovery_point)
-            if segment.base_offset < next_offset or lost:
-                self._drop_from(number)
+            if segment.base_offset < next_offset:
+                self._drop_from(number, f"it starts before offset {next_offset}, where {self._named(number - 1)} ends")
+                break
+            if self.gaps_from is not None and segment.base_offset > max(next_offset, durable, self.gaps_from):
+                self._drop_from(number, f"offsets {next_offset} to {segment.base_offset - 1} before it were lost")
                 break
             if number > start:
                 self.snapshots.save(segment.base_offset, producers)
             next_offset, whole = self._recover_segment(segment, producers)
             if not whole:
-                self._drop_from(number + 1)
+                self._drop_from(number + 1, f"it comes after the cut of {segment.path.name}")
                 break
         self.epochs.truncate_end(next_offset)
         self.snapshots.save(next_offset, producers)
+        self._replayed = next_offset, producers
 
     def _recover_segment(self, segment: Segment, producers: Producers) -> tuple[int, bool]:
         size = segment.file.size()
         segment.start_rebuilding()
         next_offset = segment.base_offset
+        reason = ""
         for _, piece, scan in walk.sweep(segment.file, 0, size):
             count, next_offset = _in_order(scan, next_offset)
             segment.note(zip(scan.last_offset[:count], scan.size[:count], _timestamps(scan), strict=False))
@@ -155,9 +212,15 @@ class _Loader:
                 segment.aborted.append(closed)
             self._replay_epochs(scan, count)
             if count < scan.count:
+                found = scan.base_offset[count]
+                reason = f"batch out of order, offset {found}, expected {next_offset} or more"
                 break
+            if scan.error is not None:
+                reason = str(scan.error).partition(": ")[2]
         whole = segment.size == size
         if not whole:
+            reason = reason or "torn batch"
+            self.findings.append(f"{segment.path}: cut at byte {segment.size} of {size}: {reason}")
             self.cut_bytes += size - segment.size
             segment.file.truncate(segment.size)
         segment.seal()
@@ -170,8 +233,13 @@ class _Loader:
                 self.epochs.assign(epoch, offset)
                 latest = epoch
 
-    def _drop_from(self, number: int) -> None:
+    def _named(self, number: int) -> str:
+        return self.segments[number].path.name
+
+    def _drop_from(self, number: int, reason: str = "") -> None:
         for segment in self.segments[number:]:
+            if reason:
+                self.findings.append(f"{segment.path}: removed, {segment.size} bytes: {reason}")
             self.cut_bytes += segment.size
             segment.rename("", DELETED)
             segment.remove()
@@ -193,8 +261,11 @@ class _Loader:
         return batch.next_offset if batch else last.base_offset
 
     def find_producers(self, end: int) -> Producers:
-        """The producers at the log's end: the latest snapshot, and what was written since."""
-        found, producers = self.snapshots.load(end)
+        """The producers at the log's end: as recovery replayed them, or the latest snapshot and what came since."""
+        if self._replayed is not None and self._replayed[0] == end:
+            found, producers = self._replayed
+        else:
+            found, producers = self.snapshots.load(end)
         if found < end:
             replay_segments(self.segments, producers, found, end)
         self.snapshots.keep(segment.base_offset for segment in self.segments)

@@ -116,6 +116,19 @@ class Segment:
             self._first_timestamp = first.max_timestamp if first else -1
         return self._first_timestamp
 
+    def has_room(self, size: int, timestamp: int, last_offset: int, now: int, config: LogConfig) -> bool:
+        """Whether batches may be added: their size, largest timestamp and last offset against the settings."""
+        if not self.size:
+            return True
+        first = self.first_timestamp
+        waited = timestamp - first if first >= 0 and timestamp >= 0 else now - self.created_ms
+        return (
+            self.size + size <= config.segment_bytes
+            and waited <= config.segment_ms
+            and not self.lookup.is_full
+            and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
+        )
+
     def create(self) -> None:
         """Make the files."""
         self._files.open(self.path, create=True)
@@ -195,6 +208,8 @@ class Segment:
     def last_batch(self) -> BatchHeader | None:
         """The last batch; None if there is none, or if the file does not end with a whole one."""
         last = None
+        if not self.size:
+            return None
         for header in self.batches(self.lookup.last_position):
             last = header
         return last if last is not None and last.end == self.size else None

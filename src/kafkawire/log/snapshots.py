@@ -2,19 +2,24 @@
 
 Rules:
 - The file's name is that offset; nothing at or after it is in the file.
-- Only the last batch of each producer is stored; the tail of the log brings the others back.
+- Kafka's format holds the last batch of each producer. An extension behind it holds all cached batches, because a
+  client may resend any of them after a restart. Kafka computes the CRC over the whole file and ignores bytes after
+  its entries; a file that Kafka wrote has no extension.
+- An extension that is unknown, malformed, or contradicts Kafka's part is ignored.
 - A snapshot that does not check is removed and the next older one is taken. None at all means: replay from the start.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.files import read_file, replace_file
-from kafkawire.log.producers import NONE, CachedBatch, Producer, Producers
+from kafkawire.log.producers import CACHED_BATCHES, NONE, CachedBatch, Producer, Producers
 from kafkawire.messages import ProducerSnapshot
-from kafkawire.records import crc32c
+from kafkawire.records import add_sequence, crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +31,12 @@ SNAPSHOT = ".snapshot"
 VERSION = 1
 CHECKED_FROM = 6
 MAX_SEQUENCE = 2**31 - 1
+ENTRIES_AT, ENTRY_SIZE = 10, 46
+EXTENSION = Struct(">4shi")
+"""The head of the extension: its tag, its version, and the number of batches after it."""
+EXTENSION_TAG, EXTENSION_VERSION = b"kwcb", 1
+CACHED = Struct(">qiiqqq")
+"""A cached batch: producer id, first and last sequence, first and last offset, timestamp."""
 
 
 class SnapshotError(KafkaWireError):
@@ -34,9 +45,11 @@ class SnapshotError(KafkaWireError):
 
 def encode_snapshot(producers: Iterable[Producer]) -> bytes:
     """The bytes of a snapshot file."""
-    entries = [_row(producer) for producer in producers]
-    message = ProducerSnapshot(crc=0, producer_entries=entries)
+    known = list(producers)
+    message = ProducerSnapshot(crc=0, producer_entries=[_row(producer) for producer in known])
     data = bytearray(VERSION.to_bytes(2, "big") + bytes(message.encode(VERSION)))
+    if known:
+        data += _extension(known)
     data[2:6] = crc32c(memoryview(data)[CHECKED_FROM:]).to_bytes(4, "big")
     return bytes(data)
 
@@ -53,7 +66,12 @@ def decode_snapshot(data: bytes) -> list[Producer]:
     stated, computed = int.from_bytes(data[2:6], "big"), crc32c(memoryview(data)[CHECKED_FROM:])
     if stated != computed:
         raise SnapshotError(f"snapshot with stated CRC {stated:#010x}, computed {computed:#010x}")
-    return [_producer(row) for row in ProducerSnapshot.decode(data[2:], VERSION).producer_entries]
+    end = ENTRIES_AT + ENTRY_SIZE * int.from_bytes(data[CHECKED_FROM:ENTRIES_AT], "big", signed=True)
+    if not ENTRIES_AT <= end <= len(data):
+        raise SnapshotError(f"snapshot of {len(data)} bytes, its entries end at byte {end}")
+    producers = [_producer(row) for row in ProducerSnapshot.decode(data[2:end], VERSION).producer_entries]
+    _extend(producers, data[end:])
+    return producers
 
 
 class Snapshots:
@@ -117,3 +135,38 @@ def _producer(row: ProducerSnapshot.ProducerEntry) -> Producer:
             )
         )
     return producer
+
+
+def _extension(producers: Iterable[Producer]) -> bytes:
+    """All cached batches, also the last ones, whose own timestamps Kafka's part does not hold."""
+    rows = [CACHED.pack(producer.producer_id, *batch) for producer in producers for batch in producer.batches]
+    return EXTENSION.pack(EXTENSION_TAG, EXTENSION_VERSION, len(rows)) + b"".join(rows)
+
+
+def _extend(producers: Iterable[Producer], extension: bytes) -> None:
+    """Give producers the batches of an extension; of one that contradicts a producer's entry, nothing is taken."""
+    if len(extension) < EXTENSION.size:
+        return
+    tag, version, count = EXTENSION.unpack_from(extension)
+    rows = memoryview(extension)[EXTENSION.size :]
+    if tag != EXTENSION_TAG or version != EXTENSION_VERSION or count * CACHED.size != len(rows):
+        return
+    cached: dict[int, list[CachedBatch]] = {}
+    for producer_id, *batch in CACHED.iter_unpack(rows):
+        cached.setdefault(producer_id, []).append(CachedBatch(*batch))
+    for producer in producers:
+        batches = cached.get(producer.producer_id, [])
+        if producer.batches and _continue(batches, producer.batches[-1]):
+            producer.batches.clear()
+            producer.batches.extend(batches)
+
+
+def _continue(batches: list[CachedBatch], last: CachedBatch) -> bool:
+    """Whether batches may be those a producer wrote up to its last one."""
+    if not 0 < len(batches) <= CACHED_BATCHES or batches[-1]._replace(timestamp=last.timestamp) != last:
+        return False
+    return all(
+        0 <= batch.first_offset <= batch.last_offset
+        and add_sequence(batch.first_sequence, batch.last_offset - batch.first_offset) == batch.last_sequence
+        for batch in batches
+    ) and all(one.last_offset < other.first_offset for one, other in pairwise(batches))
