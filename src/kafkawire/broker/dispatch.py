@@ -36,7 +36,7 @@ from kafkawire.broker.serving import (
     served_apis,
 )
 from kafkawire.broker.turns import TURN_SECONDS, Turns, start
-from kafkawire.broker.watchdog import Watchdog
+from kafkawire.broker.watchdog import NOTABLE_SECONDS, Watchdog
 from kafkawire.codec import CodecError, ElementLimitError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message
@@ -152,7 +152,8 @@ class Dispatcher:
             call.answer = self._serve(call)
         except Exception as error:
             call.answer = self._explain(call, error)
-        self.watchdog.check(began, route.api.name)
+        if perf_counter() - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, route.api.name)
         return call
 
     async def wait(self, call: Call) -> None:
@@ -176,16 +177,18 @@ class Dispatcher:
         began = perf_counter()
         parts, size, errors = call.written or self._write(call)
         metrics = call.route.metrics
-        for code in errors:
-            metrics.count_error(code)
-        seconds = perf_counter() - call.started
+        if errors:
+            metrics.count_errors(errors)
+        now = perf_counter()
+        seconds = now - call.started
         metrics.add(call.size, size, seconds)
-        self.watchdog.check(began, call.route.api.name)
+        if now - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, call.route.api.name)
         if self._tells_all:
             _tell(call, size, seconds)
         return parts, size
 
-    def _write(self, call: Call) -> tuple[Sequence[Part], int, Sequence[int]]:
+    def _write(self, call: Call) -> Written:
         answer = call.answer
         if isinstance(answer, Unwritten):
             try:

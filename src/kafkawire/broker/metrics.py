@@ -8,12 +8,13 @@ Rules:
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.messages.errors import error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kafkawire.broker.service import Gauge
 
@@ -39,9 +40,10 @@ class ApiMetrics:
         self.seconds += seconds
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
 
-    def count_error(self, code: int) -> None:
-        """Count a request, or a partition of one, that was refused."""
-        self.errors[code] = self.errors.get(code, 0) + 1
+    def count_errors(self, codes: Sequence[int]) -> None:
+        """Count requests, or partitions of one, that were refused."""
+        for code, count in Counter(codes).items():
+            self.errors[code] = self.errors.get(code, 0) + count
 
 
 class Metrics:

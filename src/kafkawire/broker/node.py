@@ -158,7 +158,10 @@ class Node:
 
         With `hold` the bytes stay in memory until the group of `Node.hold` is written.
         """
-        log = self.log(topic, index)
+        return self.append_to(self.log(topic, index), topic, index, batches, hold=hold)
+
+    def append_to(self, log: Partition, topic: str, index: int, batches: Bytes, *, hold: bool) -> AppendResult:
+        """Append batches to the log of a partition, as `append` does."""
         try:
             result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
         except KafkaStorageError as error:

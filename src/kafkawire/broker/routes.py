@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.messages import RequestHeader
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.serving import Served
     from kafkawire.messages import Message
 
-
-class Written(NamedTuple):
-    """An answer as bytes."""
-
-    parts: Sequence[Part]
-    size: int
-    errors: list[int]
-    """The error codes in it, for the metrics."""
+    Written = tuple[Sequence[Part], int, Sequence[int]]
 
 
 class Route:
@@ -57,6 +50,7 @@ class Route:
         return self._request.decode_prefix(frame, self.version, offset, limit=limit)[0]
 
     def write(self, message: Message, correlation_id: int) -> Written:
-        """The frame of an answer; any thread may call it."""
+        """The parts of an answer's frame, the size of all, and the error codes in it; any thread may call it."""
         errors = errors_at(self._error_paths, message)
-        return Written(*self._writer.write(message, correlation_id), errors)
+        parts, size = self._writer.write(message, correlation_id)
+        return parts, size, errors
