@@ -27,7 +27,7 @@ from kafkawire.log.snapshots import SNAPSHOT
 from kafkawire.records import read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from kafkawire.log.files import FileSystem
@@ -71,7 +71,7 @@ def examine(files: FileSystem, root: Path) -> JournalFiles:
     """Read the journal of a data directory, as far as it is whole."""
     found = JournalFiles(root / JOURNAL)
     names = sorted(entry.name for entry in files.list(found.directory)) if files.exists(found.directory) else []
-    found.of_kafka = next((name for name in names if name.endswith(_OF_KAFKA)), "")
+    found.of_kafka = _mark_of_kafka(names)
     if found.of_kafka:
         return found
     logs = [name for name in names if name.endswith(LOG) and name[:-4].isdigit()]
@@ -88,6 +88,16 @@ def examine(files: FileSystem, root: Path) -> JournalFiles:
         words = f"ends at offset {found.end_offset}, {checkpoints.RECOVERY_POINTS} says that {durable} was durable"
         found.faults.append(JournalFault(path, size, words, is_tail=True))
     return found
+
+
+def is_of_kafka(files: FileSystem, root: Path) -> bool:
+    """Whether the journal of a data directory has files that only Apache Kafka writes."""
+    directory = root / JOURNAL
+    return files.exists(directory) and bool(_mark_of_kafka(entry.name for entry in files.list(directory)))
+
+
+def _mark_of_kafka(names: Iterable[str]) -> str:
+    return next((name for name in names if name.endswith(_OF_KAFKA)), "")
 
 
 def _read_segment(files: FileSystem, path: Path, found: JournalFiles) -> None:

@@ -169,7 +169,7 @@ class _Plan:
     def _refuse_kafka(self, journal: JournalFiles) -> Repair:
         words = f"Apache Kafka wrote this journal ({journal.of_kafka})"
         remedy = (
-            f"`kafkawire log repair {self._root} --apply` moves it to {JOURNAL}{KAFKA} and adopts the topics, "
+            f"`kafkawire log repair {self._root} --adopt --apply` moves it to {JOURNAL}{KAFKA} and adopts the topics, "
             "with their settings where the journal can be read"
         )
         return Repair(journal.directory, -1, words, remedy, logging.CRITICAL, is_repaired=False)
