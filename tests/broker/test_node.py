@@ -16,7 +16,6 @@ from kafkawire.broker.maintenance import Maintenance
 from kafkawire.broker.node import Node
 from kafkawire.log.faults import Fault, FaultyFiles
 from kafkawire.messages.errors import (
-    InconsistentTopicIdError,
     InvalidTopicError,
     KafkaStorageError,
     TopicExistsError,
@@ -104,20 +103,6 @@ def test_a_name_is_free_once_the_disk_lets_its_old_topic_go(clock: ManualClock) 
     assert node.log("orders", 1).end_offset == 0
     again = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk.killed())
     assert [(topic.id, topic.partitions) for topic in again.topics] == [(fresh.id, 2)]
-
-
-def test_a_log_of_somebody_else_is_in_the_way_and_stays(
-    node: Node, open_node: Callable[..., Node], files: MemoryFiles
-) -> None:
-    node.append("orders", 0, batch(b"kept"))
-    node.close()
-    for name in [name for name in files.names if "__cluster_metadata" in str(name)]:
-        files.remove(name)
-    again = open_node()
-    with pytest.raises(InconsistentTopicIdError):
-        again.create_topic("orders", 1)
-    assert "orders" not in open_node().topics
-    assert values(again.logs.partitions["orders", 0].read(0, 1000).read()) == [b"kept"]
 
 
 def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
