@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.broker.asking import batch, values
+from tests.broker.ids import take_id
 
 from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.journal import JournalError, decode
@@ -167,11 +168,6 @@ def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.
     files.faults.remove(fault)
     write(node, hold=hold)
     assert node.log("orders", 0).end_offset == 1
-
-
-def take_id(node: Node) -> int:
-    node.changes.run_now(node.changes.producer_id_block())
-    return node.producer_ids.take()
 
 
 def write(node: Node, *, hold: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from tests.broker.asking import batch, values
+from tests.broker.ids import take_id
 
 from kafkawire.broker.clock import ManualClock
 from kafkawire.broker.configs import BrokerConfig
@@ -60,7 +61,7 @@ def filled(*, clean: bool) -> Disk:
         node.create_topic(name, 2, {"retention.ms": "77", "segment.bytes": "5000"})
     node.delete_topic(node.create_topic("gone", 1))
     node.add_partitions(node.topics.get("payments"), 3)
-    producer_id = node.producer_ids.take()
+    producer_id = take_id(node)
     for topic in node.topics:
         produced = batch(b"of " + topic.name.encode(), producer_id=producer_id, producer_epoch=0, base_sequence=0)
         node.append(topic.name, topic.partitions - 1, produced)
@@ -98,7 +99,7 @@ def check(disk: Disk, files: FaultyFiles, caplog: pytest.LogCaptureFixture) -> C
         assert values(log.read(0, 1000).read()) == [b"of " + name.encode()]
         assert log.config.retention_ms in (77, -1)
         node.append(name, 0, batch(b"more"))
-    assert node.producer_ids.take() > disk.producer_id
+    assert take_id(node) > disk.producer_id
     assert node.leader_epoch >= disk.leader_epoch
     node.delete_topic(node.create_topic("fresh", 1))
     node.close()
@@ -255,7 +256,7 @@ def test_a_loss_moves_producer_ids_and_epochs_above_those_of_the_logs() -> None:
     node.close()
     again = open_node(without_journal(disk.copy(), b""))
     assert again.leader_epoch > node.leader_epoch == 3
-    assert again.producer_ids.take() > 5_000_123
+    assert take_id(again) > 5_000_123
     assert again.append("orders", 0, batch(b"y")).base_offset == 1
     assert again.log("orders", 0).epochs.latest == again.leader_epoch
 

@@ -36,12 +36,8 @@ from kafkawire.log.checkpoints import META, read_properties
 from kafkawire.log.configs import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
 from kafkawire.messages import (
-    ConfigRecord,
-    PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
 )
 from kafkawire.messages.errors import (
     FencedLeaderEpochError,
