@@ -136,11 +136,11 @@ class Adoption:
         self._adopted.append(topic)
         remedy = f"adopted with {count} partitions, id {uuid_text(topic_id)} and {words}"
         self._note(first.path, f"the journal does not know topic {name}", remedy)
-        self._settle(topic, own, [each for each in directories if each not in own])
+        self._settle(topic, own, [each for each in directories if not each.is_of(topic_id)])
 
     def _compare(self, topic: Topic, directories: list[PartitionDirectory]) -> None:
         own = [each for each in directories if each.is_of(topic.id)]
-        strays = [each for each in directories if each not in own]
+        strays = [each for each in directories if not each.is_of(topic.id)]
         if strays and self._is_lossy and not any(each.topic_id for each in own):
             self._replaced.append(topic.id)
             self._adopt(topic.name, directories, topic.configs)
