@@ -23,6 +23,7 @@ from kafkawire.broker.topics import INTERNAL, Topic
 from kafkawire.log import checkpoints
 from kafkawire.log.directory import LONGEST_NAME
 from kafkawire.log.repair import Repair
+from kafkawire.log.salvage import MARK
 from kafkawire.messages import ProducerIdsRecord, RegisterBrokerRecord, RemoveTopicRecord
 from kafkawire.messages.uuids import uuid_text
 
@@ -187,6 +188,9 @@ class Adoption:
             if topic is not None and index < topic.partitions:
                 words = "is a file where the directory of a partition is expected"
                 self._note(self._root / name, words, "move it away", level=logging.CRITICAL, is_repaired=False)
+            elif MARK not in name:
+                words = "is a file with the name of a partition"
+                self._note(self._root / name, words, "left alone", is_repaired=False)
 
     def _move_aside(self, directory: PartitionDirectory, topic: Topic) -> None:
         suffix = f"-{directory.index}.{uuid4().hex}{STRAY}"
