@@ -456,6 +456,14 @@ def test_a_file_in_the_place_of_a_partition_is_refused(disk: Disk) -> None:
         open_node(files)
 
 
+def test_a_file_with_the_name_of_another_partition_is_told_of(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
+    files = disk.copy()
+    files.open(ROOT / "refunds-0", create=True).write(0, [b"kept"])
+    open_node(files)
+    assert 'file=/data/refunds-0 fault="is a file with the name of a partition" remedy="left alone"' in caplog.text
+    assert bytes(files.names[ROOT / "refunds-0"].data) == b"kept"
+
+
 def test_a_change_that_no_broker_writes_is_refused_by_the_name_of_its_file(disk: Disk) -> None:
     builder = BatchBuilder(base_offset=len(open_node(disk.copy()).journal))
     builder.append(None, b"\x07nonsense", timestamp=NOW)

@@ -23,6 +23,7 @@ from kafkawire.broker.topics import INTERNAL, Topic
 from kafkawire.log import checkpoints
 from kafkawire.log.directory import LONGEST_NAME
 from kafkawire.log.repair import Repair
+from kafkawire.log.salvage import MARK
 from kafkawire.messages import ProducerIdsRecord, RegisterBrokerRecord, RemoveTopicRecord
 from kafkawire.messages.uuids import uuid_text
 
@@ -136,11 +137,11 @@ class Adoption:
         self._adopted.append(topic)
         remedy = f"adopted with {count} partitions, id {uuid_text(topic_id)} and {words}"
         self._note(first.path, f"the journal does not know topic {name}", remedy)
-        self._settle(topic, own, [each for each in directories if each not in own])
+        self._settle(topic, own, [each for each in directories if not each.is_of(topic_id)])
 
     def _compare(self, topic: Topic, directories: list[PartitionDirectory]) -> None:
         own = [each for each in directories if each.is_of(topic.id)]
-        strays = [each for each in directories if each not in own]
+        strays = [each for each in directories if not each.is_of(topic.id)]
         if strays and self._is_lossy and not any(each.topic_id for each in own):
             self._replaced.append(topic.id)
             self._adopt(topic.name, directories, topic.configs)
@@ -187,6 +188,9 @@ class Adoption:
             if topic is not None and index < topic.partitions:
                 words = "is a file where the directory of a partition is expected"
                 self._note(self._root / name, words, "move it away", level=logging.CRITICAL, is_repaired=False)
+            elif MARK not in name:
+                words = "is a file with the name of a partition"
+                self._note(self._root / name, words, "left alone", is_repaired=False)
 
     def _move_aside(self, directory: PartitionDirectory, topic: Topic) -> None:
         suffix = f"-{directory.index}.{uuid4().hex}{STRAY}"

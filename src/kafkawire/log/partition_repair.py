@@ -28,7 +28,7 @@ from kafkawire.log.partition import Partition
 from kafkawire.log.recovery import LEFTOVERS
 from kafkawire.log.repair import Repair
 from kafkawire.log.salvage import PIECE, Span, damaged_name, keep_copy, salvage, write_parts
-from kafkawire.log.segment import ABORTED, LOG, SUFFIXES, SWAP
+from kafkawire.log.segment import ABORTED, DELETED, LOG, SUFFIXES, SWAP
 from kafkawire.log.snapshots import SNAPSHOT
 from kafkawire.records import BatchBuilder
 
@@ -152,8 +152,9 @@ class _Plan:
 
     def _leftovers(self) -> Iterator[Repair]:
         for path in sorted(self._directory.iterdir()):
-            if path.name.endswith((*LEFTOVERS, SWAP)):
-                words = "left over from a compaction, a deletion or a write that was interrupted"
+            # A file that is deleted keeps that name for file.delete.delay.ms, so `.deleted` is not a fault.
+            if path.name.endswith((*LEFTOVERS, SWAP)) and not path.name.endswith(DELETED):
+                words = "left over from a compaction or a write that was interrupted"
                 yield Repair(path, -1, words, "finished" if path.name.endswith(SWAP) else "removed")
 
     def _gaps(self, is_compacted: bool | None) -> Iterator[Repair]:
