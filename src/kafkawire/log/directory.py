@@ -24,20 +24,25 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from kafkawire.log import checkpoints
+from kafkawire.log.closing import close_all
 from kafkawire.log.configs import LogConfig
 from kafkawire.log.errors import storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
+from kafkawire.log.lengthy import run
 from kafkawire.log.partition import Partition
 from kafkawire.log.segment import SUFFIXES, stem
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kafkawire.log.checkpoints import TopicPartition
     from kafkawire.log.files import FileSystem
-    from kafkawire.log.lengthy import Step
+    from kafkawire.log.lengthy import Lengthy, Step
+
+    Stand = tuple[TopicPartition, int, int, int, int]
+    """A partition, and its offsets for the checkpoints: recovery, log start, high watermark, cleaned."""
 
 _log = logging.getLogger("kafkawire.log")
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
@@ -97,29 +102,62 @@ class LogDirectory:
         self, topic: str, number: int, *, topic_id: UUID | None = None, config: LogConfig | None = None
     ) -> Partition:
         """Make a partition, or take the one that is there; another topic id is refused."""
-        key = topic, number
-        existing = self.partitions.get(key)
-        if existing is None:
-            if config is not None:
-                self._topic_configs[topic] = config
-            directory = self.root / f"{topic}-{number}"
-            if self._may_be_written_of(key):
-                self.checkpoint()
-            try:
-                with storage_errors(directory, "making the partition"):
-                    self._files.make_directory(directory)
-                    existing = self._open(key, directory, clean=False)
-            except KafkaStorageError:
-                with suppress(OSError):
-                    for suffix in SUFFIXES:
-                        self._files.remove(directory / (stem(0) + suffix))
-                    self._files.remove_directory(directory)
-                raise
-        if topic_id is not None and existing.topic_id != topic_id:
-            if existing.topic_id is not None:
+        return run(self.creation(topic, [number], topic_id=topic_id, config=config))[0]
+
+    def creation(
+        self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> Lengthy[list[Partition]]:
+        """Make partitions of a topic, or take those that are there; the steps may run in any thread.
+
+        The caller creates a topic's partitions in one place at a time. A failure removes those that were made.
+        """
+        for number in numbers:
+            existing = self.partitions.get((topic, number))
+            if topic_id is not None and existing is not None and existing.topic_id not in (None, topic_id):
                 raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
-            existing.set_topic_id(topic_id)
-        return existing
+        missing = [(topic, number) for number in numbers if (topic, number) not in self.partitions]
+        if config is not None and missing:
+            self._topic_configs[topic] = config
+        if any(map(self._may_be_written_of, missing)):
+            yield self.begin_checkpoint()
+        made: dict[TopicPartition, Partition] = {}
+        try:
+            if missing:
+                yield partial(self._make, made, missing, topic_id)
+        except KafkaStorageError:
+            yield partial(self._unmake, missing)
+            raise
+        self.partitions.update(made)
+        found = [self.partitions[topic, number] for number in numbers]
+        for log in found:
+            if topic_id is not None and log.topic_id is None:
+                log.set_topic_id(topic_id)
+        return found
+
+    def create_all(
+        self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> list[Partition]:
+        """Make partitions of a topic, all or none."""
+        return run(self.creation(topic, numbers, topic_id=topic_id, config=config))
+
+    def _make(self, made: dict[TopicPartition, Partition], keys: list[TopicPartition], topic_id: UUID | None) -> None:
+        for topic, number in keys:
+            directory = self.root / f"{topic}-{number}"
+            with storage_errors(directory, "making the partition"):
+                is_new = not self._files.exists(directory)
+                if is_new:
+                    self._files.make_directory(directory)
+                log = made[topic, number] = self._open((topic, number), directory, clean=False, is_new=is_new)
+                if topic_id is not None and log.topic_id is None:
+                    log.set_topic_id(topic_id)
+
+    def _unmake(self, keys: list[TopicPartition]) -> None:
+        for topic, number in keys:
+            directory = self.root / f"{topic}-{number}"
+            with suppress(OSError):
+                for name in (*(stem(0) + suffix for suffix in SUFFIXES), checkpoints.PARTITION):
+                    self._files.remove(directory / name)
+                self._files.remove_directory(directory)
 
     def delete(self, topic: str, *numbers: int) -> None:
         """Take partitions away: their names are free at once, their files go with a later `purge`.
@@ -218,22 +256,24 @@ class LogDirectory:
 
     def begin_checkpoint(self) -> Step:
         """What it takes to write down how things stand now; it may run in any thread, and later than the next one."""
-        opened = self.partitions.items()
-        # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
-        starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset}
-        stands = {
-            checkpoints.RECOVERY_POINTS: {key: log.checkpoint_offset for key, log in opened},
-            checkpoints.LOG_STARTS: starts,
-            checkpoints.HIGH_WATERMARKS: {key: log.high_watermark for key, log in opened},
-            checkpoints.CLEANED: {key: log.cleaned_offset for key, log in opened if log.cleaned_offset},
-        }
+        stand = [
+            (key, log.checkpoint_offset, log.log_start_offset, log.high_watermark, log.cleaned_offset)
+            for key, log in self.partitions.items()
+        ]
         self._checkpoints += 1
-        return partial(self._write_checkpoint, self._checkpoints, stands)
+        return partial(self._write_checkpoint, self._checkpoints, stand)
 
-    def _write_checkpoint(self, number: int, stands: dict[str, dict[TopicPartition, int]]) -> None:
+    def _write_checkpoint(self, number: int, stand: list[Stand]) -> None:
         with self._writing, storage_errors(self.root, "writing checkpoints"):
             if number < self._last_written:
                 return
+            stands = {
+                checkpoints.RECOVERY_POINTS: {key: point for key, point, _, _, _ in stand},
+                # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
+                checkpoints.LOG_STARTS: {key: start for key, _, start, _, _ in stand if start},
+                checkpoints.HIGH_WATERMARKS: {key: mark for key, _, _, mark, _ in stand},
+                checkpoints.CLEANED: {key: cleaned for key, _, _, _, cleaned in stand if cleaned},
+            }
             for name, offsets in stands.items():
                 if self._written.get(name) != offsets:
                     self._written.pop(name, None)
@@ -244,8 +284,13 @@ class LogDirectory:
     def close(self) -> None:
         """Stop cleanly: the next start believes what it finds. After a failure it does not, and checks."""
         try:
-            self._for_each(Partition.close)
+            changed, failures = close_all(self.partitions.values())
+            self.checkpoint()
+            if failures:
+                raise failures[0]
             with storage_errors(self.root, "closing"):
+                if changed:
+                    self._files.sync_directory(self.root)
                 replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
         finally:
             self._lock.release()
@@ -273,7 +318,7 @@ class LogDirectory:
         points, starts, cleaned = (self._written.get(name, {}) for name in said)
         for name, match in sorted(found.items()):
             key = match["topic"], int(match["number"])
-            self._open(
+            self.partitions[key] = self._open(
                 key,
                 self.root / name,
                 clean=self.was_clean,
@@ -291,8 +336,9 @@ class LogDirectory:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         cleaned_offset: int = 0,
+        is_new: bool = False,
     ) -> Partition:
-        partition = self.partitions[key] = Partition(
+        partition = Partition(
             self._files,
             directory,
             self._topic_configs.get(key[0], self.config),
@@ -301,6 +347,7 @@ class LogDirectory:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
             cleaned_offset=cleaned_offset,
+            is_new=is_new,
         )
         for finding in partition.findings:
             _log.warning("%s", finding)
