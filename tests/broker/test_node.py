@@ -24,11 +24,10 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kafkawire.broker.clock import ManualClock
     from kafkawire.log.memory import MemoryFiles
-    from kafkawire.log.partition import Partition
 
 
 def facts(node: Node) -> list[tuple[object, ...]]:
@@ -108,7 +107,7 @@ def test_a_name_is_free_once_the_disk_lets_its_old_topic_go(clock: ManualClock) 
 
 def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
     topic = node.topics.get("orders")
-    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the process dies before the files go
+    node.logs.deletion = lambda *_: iter(())  # type: ignore[assignment, method-assign]  # the process dies before the files go
     node.delete_topic(topic)
     again = open_node()
     assert ("orders", 0) not in again.logs.partitions
@@ -129,7 +128,7 @@ def test_a_deleted_topic_whose_log_lost_its_id_does_not_come_back(
 
 
 def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
-    node.logs.create = lambda *_, **__: None  # type: ignore[method-assign,assignment]  # dies before the files are made
+    node.logs.creation = lambda *_, **__: iter(())  # type: ignore[assignment, method-assign]  # dies before that
     node.create_topic("fresh", 2)
     assert open_node().log("fresh", 1).end_offset == 0
 
@@ -137,10 +136,10 @@ def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: 
 def test_a_topic_whose_logs_cannot_be_made_is_not_there_afterwards_either(
     node: Node, open_node: Callable[..., Node]
 ) -> None:
-    def refuse(*_: object, **__: object) -> Partition:
+    def refuse(*_: object, **__: object) -> Iterator[None]:
         raise KafkaStorageError("no space left")
 
-    node.logs.create = refuse  # type: ignore[method-assign]  # a full disk
+    node.logs.creation = refuse  # type: ignore[assignment, method-assign]  # a full disk
     with pytest.raises(KafkaStorageError):
         node.create_topic("fresh", 2)
     assert "fresh" not in node.topics

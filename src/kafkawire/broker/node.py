@@ -289,9 +289,9 @@ class Node:
                 self.logs.delete(name, index)
         for topic in self.topics:
             config = self.apply_settings(topic)
-            for index in range(topic.partitions):
-                self.logs.create(topic.name, index, topic_id=topic.id, config=config)
-            self.logs.configure(topic.name, config)
+            numbers = range(topic.partitions)
+            self.logs.create_all(topic.name, numbers, topic_id=topic.id, config=config)
+            self.logs.configure(topic.name, config, numbers)
 
     def _is_removed(self, name: str) -> bool:
         """Whether the last topic of a name was deleted: a power cut may have taken the id that its log would tell."""

@@ -37,6 +37,7 @@ def cut(log: Partition, offset: int) -> None:
 
 def forget_from(log: Partition, end: int) -> None:
     """Let a log end at an offset, up to which its segments reach."""
+    log.is_as_closed = False
     log.end_offset = end
     log.epochs.truncate_end(end)
     found, log.producers = log.snapshots.load(end)

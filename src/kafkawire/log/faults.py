@@ -83,6 +83,10 @@ class FaultyFiles(MemoryFiles):
 
     def due(self, kind: str) -> Fault | None:
         """The fault that strikes this operation, if any."""
+        with self._guard:
+            return self._due(kind)
+
+    def _due(self, kind: str) -> Fault | None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         struck = None
         for fault in [fault for fault in self.faults if fault.kind == kind]:
@@ -111,8 +115,9 @@ class FaultyFiles(MemoryFiles):
 
     def sync_directory(self, path: Path) -> None:
         self.strike("sync_directory")
-        self._durable_names = {name: file for name, file in self._durable_names.items() if name.parent != path}
-        self._durable_names.update({name: file for name, file in self.names.items() if name.parent == path})
+        with self._guard:
+            self._durable_names = {name: file for name, file in self._durable_names.items() if name.parent != path}
+            self._durable_names.update({name: file for name, file in self.names.items() if name.parent == path})
 
     def killed(self) -> FaultyFiles:
         """The disk as it stands when the process dies now."""

@@ -19,6 +19,7 @@ from kafkawire.log import recovery
 from kafkawire.log.admission import Admitted, admit
 from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
+from kafkawire.log.closing import close
 from kafkawire.log.compaction import compaction
 from kafkawire.log.cutting import cut, forget_from
 from kafkawire.log.durability import Durability, Flush
@@ -83,21 +84,25 @@ class Partition:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         cleaned_offset: int = 0,
+        is_new: bool = False,
     ) -> None:
         self.directory = directory
         self.config = config
         self.clock = clock
         self.files = files
-        loaded = recovery.load(
-            files,
-            directory,
-            config,
-            clock(),
-            clean=clean,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
-            cleaned_offset=cleaned_offset,
-        )
+        if is_new:
+            loaded = recovery.make(files, directory, config, clock())
+        else:
+            loaded = recovery.load(
+                files,
+                directory,
+                config,
+                clock(),
+                clean=clean,
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                cleaned_offset=cleaned_offset,
+            )
         self.segments = Chain(loaded.segments)
         self.producers = loaded.producers
         self.epochs = loaded.epochs
@@ -112,7 +117,9 @@ class Partition:
         self._held_from: int | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
         self._lost: KafkaStorageError | None = None
-        self.topic_id = read_topic_id(files, directory)
+        self.is_as_closed = loaded.as_closed
+        """Whether the files are as a clean start expects them, in so far as appends and cuts change them."""
+        self.topic_id = None if is_new else read_topic_id(files, directory)
         self.durability = Durability(files, directory, clock, loaded.recovery_point, clean)
         self.configure(config)
 
@@ -172,7 +179,7 @@ class Partition:
 
     def settle(self) -> None:
         """Have everything written that was held back; a KafkaStorageError if any of it was lost, and undone."""
-        self._write_held()
+        self.write_held()
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
@@ -201,7 +208,7 @@ class Partition:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: offset {offset}, expected {self.log_start_offset} to {self.end_offset}"
             )
-        self._write_held()
+        self.write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
         try:
             return self.segments.read(offset, max_bytes, limit, self.end_offset, min_one_batch=min_one_batch)
@@ -254,10 +261,11 @@ class Partition:
 
     def roll(self) -> None:
         """Start a new segment at the log's end, unless the last one is empty."""
-        self._write_held()
+        self.write_held()
         last = self.segments.active
         if not last.size:
             return
+        self.is_as_closed = False
         fresh = Segment(self.files, self.directory, self.end_offset, self.config, self.clock())
         with storage_errors(fresh.path, "starting a segment"):
             last.seal()
@@ -284,7 +292,7 @@ class Partition:
 
     def begin_flush(self) -> Flush:
         """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
-        self._write_held()
+        self.write_held()
         return self.durability.begin(self.segments, self.epochs, self.end_offset)
 
     def finish_flush(self, flush: Flush) -> None:
@@ -311,13 +319,7 @@ class Partition:
 
     def close(self) -> None:
         """Leave everything on the disk as a clean start expects it."""
-        self.flush()
-        with storage_errors(self.directory, "close"):
-            active = self.segments.active
-            active.seal()
-            for file in active.index_files():
-                file.sync()
-            self.snapshots.save(self.end_offset, self.producers, durable=True)
+        close(self)
 
     def _check_producers(self, admitted: Sequence[Admitted]) -> CachedBatch | None:
         checked: list[ProducerBatch] = []
@@ -332,6 +334,7 @@ class Partition:
         return None
 
     def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int, *, hold: bool = False) -> None:
+        self.is_as_closed = False
         offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
         parts: list[Bytes] = []
         written, producing = [], []
@@ -347,7 +350,7 @@ class Partition:
             offset = last + 1
         active = self._make_room(total, latest, offset - 1, now)
         if not hold:
-            self._write_held()
+            self.write_held()
         if self._lost is not None:
             raise self._lost
         try:
@@ -366,7 +369,7 @@ class Partition:
         for produced in producing:
             self.producers.append(produced)
 
-    def _write_held(self) -> None:
+    def write_held(self) -> None:
         """Write what was held back; what cannot be written is undone, and `settle` tells of it."""
         if self._held_from is None:
             return

@@ -25,6 +25,7 @@ from kafkawire.log.checkpoints import CLEANED as CLEANED_OFFSETS
 from kafkawire.log.checkpoints import EPOCHS, LOG_STARTS, RECOVERY_POINTS, read_lines
 from kafkawire.log.epochs import LeaderEpochs
 from kafkawire.log.files import read_file
+from kafkawire.log.producers import Producers
 from kafkawire.log.replay import replay_producers, replay_segments
 from kafkawire.log.segment import ABORTED, CLEANED, DELETED, LOG, SUFFIXES, SWAP, Segment, stem
 from kafkawire.log.snapshots import SNAPSHOT, Snapshots
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Entry, FileSystem
-    from kafkawire.log.producers import Producers
     from kafkawire.records import BatchScan
 
 LEFTOVERS = (DELETED, CLEANED, ".tmp")
@@ -57,6 +57,16 @@ class Loaded:
     cut_bytes: int = 0
     findings: list[str] = field(default_factory=list)
     """What was cut, missing or not believed, one sentence each."""
+    as_closed: bool = False
+    """Whether everything on the disk is as a clean stop leaves it."""
+
+
+def make(files: FileSystem, directory: Path, config: LogConfig, now: int) -> Loaded:
+    """Start a log in a directory that is new, and empty."""
+    segment = Segment(files, directory, 0, config, now)
+    segment.create()
+    epochs = LeaderEpochs(files, directory, is_new=True)
+    return Loaded([segment], Producers(), epochs, Snapshots(files, directory), 0, 0, 0)
 
 
 def load(
@@ -114,6 +124,7 @@ def load(
         cleaned_offset,
         loader.cut_bytes,
         loader.findings,
+        not doubts and end in snapshots.offsets,
     )
 
 
