@@ -1,7 +1,7 @@
 """What a power cut may leave of changes that were not synced.
 
 Rules:
-- Each write may be there, be missing, be torn at any byte, or have some of its sectors only. A disk writes in any order,
+- Each write may be there, be missing, be torn at any byte, or have some sectors only. A disk writes in any order,
   so any combination may occur. A truncation is there or not. A file may have its new size and zeros in place of bytes.
 - A change of names is whole or missing. Half of the cuts leave a beginning of all changes, as the journals of ext4 and
   xfs do. The other half leave any subset in which each change has all earlier changes of its names, as POSIX allows.
