@@ -2,7 +2,7 @@
 
 Rules:
 - `start` returns when clients can connect, and raises what the start raised.
-- `stop` ends it cleanly. `abandon` ends it as a crash does: its disk has lost its power, so nothing it still does counts.
+- `stop` ends it cleanly. `abandon` ends it as kill -9 does: nothing that it does from then on reaches the disk.
 - What the broker logs as a fault of its own, with a traceback, is kept in `faults`.
 """
 
@@ -12,21 +12,23 @@ import asyncio
 import logging
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Self
 
 from kafkawire.broker import broker as broker_module
 from kafkawire.broker.broker import Broker
 from kafkawire.broker.loops import new_loop
+from kafkawire.log.faults import FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from random import Random
 
     from kafkawire.broker.clock import Clock
-    from kafkawire.log.faults import FaultyFiles
     from kafkawire.log.files import FileSystem
 
-DATA = "/data"
+DATA = Path("/data")
 _ONE_AT_A_TIME = Lock()
 
 
@@ -64,8 +66,8 @@ class BrokerThread:
             raise failure
 
     def abandon(self) -> None:
-        """Let its disk lose the power, and end it."""
-        self.files.cut_after(0)
+        """Let nothing more reach its disk, and end it."""
+        self.files.freeze()
         self._end()
 
     def call(self, work: Callable[[], None]) -> None:
@@ -124,6 +126,14 @@ async def _start_on(broker: Broker, files: FileSystem) -> None:
             await broker.start()
         finally:
             broker_module.DiskFiles = usual  # type: ignore[misc]
+
+
+def empty_disk(dice: Random) -> FaultyFiles:
+    """A disk with an empty data directory whose name is durable."""
+    disk = FaultyFiles(dice=dice)
+    disk.make_directory(DATA)
+    disk.sync_directory(DATA.parent)
+    return disk
 
 
 class FaultLog(logging.Handler):

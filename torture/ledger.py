@@ -160,6 +160,17 @@ class Ledger:
                     del known[offset]
         self.begin_again()
 
+    def copy(self) -> Ledger:
+        """The same promises, to be kept by another broker on a copy of the data."""
+        with self._guard:
+            made = Ledger(self._figures)
+            made._writers = self._writers
+            made._commits = dict(self._commits)
+            made._topics = dict(self._topics)
+            for place, partition in self._partitions.items():
+                made._partitions[place].promised = {**partition.kept, **partition.promised}
+            return made
+
     def commit(self, group: str, place: TopicPartition, offset: int) -> None:
         """A client was told that an offset is committed."""
         with self._guard:

@@ -3,8 +3,8 @@
 Rules:
 - Each write may be there, be missing, be torn at any byte, or have some sectors only. A disk writes in any order,
   so any combination may occur. A truncation is there or not. A file may have its new size and zeros in place of bytes.
-- A change of names is whole or missing. Half of the cuts leave a beginning of all changes, as the journals of ext4 and
-  xfs do. The other half leave any subset in which each change has all earlier changes of its names, as POSIX allows.
+- A change of names is whole or missing, and where it is there all changes of names before it are: the journals of ext4
+  and xfs keep that order. A directory that was synced is ahead of that order.
 - Changes that were synced are never touched.
 """
 
@@ -70,21 +70,6 @@ def scatter(content: bytearray, changes: Sequence[Change], dice: Random) -> None
         apply(content, changes)
     if dice.random() < 0.25:
         resize(content, max(len(content), *map(_end, changes)))
-
-
-def surviving(touched: Sequence[frozenset[tuple[int, str]]], dice: Random) -> list[int]:
-    """Which changes of names a cut leaves; each is given by the names that it touches, oldest first."""
-    if dice.random() < 0.5:
-        return list(range(dice.randint(0, len(touched))))
-    kept: list[int] = []
-    missing: set[tuple[int, str]] = set()
-    share = dice.choice((0.1, 0.5, 0.9))
-    for number, names in enumerate(touched):
-        if dice.random() < share and not names & missing:
-            kept.append(number)
-        else:
-            missing |= names
-    return kept
 
 
 def _end(change: Change) -> int:

@@ -10,6 +10,7 @@ Rules:
   `dice` none of them reached the disk, with dice any of them may have.
 - The power of a disk goes with its n-th change from now on (`cut_after`). From then on every change fails, and the
   change that was under way counts as not synced. One such disk may be `unplugged` many times, with other dice each.
+- `freeze` and `thaw` stand for a process that is killed and one that comes after it, on a disk that keeps its power.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkawire.log.cuts import Change, Truncation, Write, apply, resize, scatter, surviving
+from kafkawire.log.cuts import Change, Truncation, Write, apply, resize, scatter
 from kafkawire.log.memory import MemoryFile, MemoryFiles
 
 if TYPE_CHECKING:
@@ -117,10 +118,6 @@ class Renaming(NamedTuple):
     names: tuple[tuple[Folder, str, FaultyFile | Folder | None], ...]
     is_of_a_folder: bool
 
-    @property
-    def touched(self) -> frozenset[tuple[int, str]]:
-        return frozenset((id(folder), name) for folder, name, _ in self.names)
-
     def apply(self, copies: dict[Folder, Folder] | None = None) -> None:
         """Make the change durable, or make it in copies of its directories."""
         for folder, name, now in self.names:
@@ -141,6 +138,7 @@ class FaultyFiles(MemoryFiles):
         super().__init__(clock)
         self.faults: list[Fault] = []
         self.counts: dict[str, int] = {}
+        self.struck = 0
         self.dice = dice
         self.guard = self._guard
         self.has_power = True
@@ -161,6 +159,7 @@ class FaultyFiles(MemoryFiles):
             for fault in [fault for fault in self.faults if fault.kind == kind]:
                 if fault.after == 0 and struck is None:
                     struck = fault
+                    self.struck += 1
                     if not fault.sticky:
                         self.faults.remove(fault)
                 elif fault.after:
@@ -175,6 +174,19 @@ class FaultyFiles(MemoryFiles):
     def cut_after(self, changes: int) -> None:
         """Let the power go with the change after that many more."""
         self._changes_left = changes
+
+    def freeze(self) -> None:
+        """Let every change fail from now on, as for a process that was killed: what was written stays written."""
+        with self.guard:
+            self.has_power = False
+            self.power_gone.set()
+
+    def thaw(self) -> None:
+        """Let the next process use the disk after `freeze`; what was not synced still is not."""
+        with self.guard:
+            self.has_power, self._changes_left = True, None
+            self.power_gone.clear()
+            self.faults.clear()
 
     def change(self) -> bool:
         """Count a change of the disk; whether the disk still makes it."""
@@ -287,7 +299,7 @@ class FaultyFiles(MemoryFiles):
             if dice is None:
                 kept = [each for each in self._renamed if each.is_of_a_folder]
             else:
-                kept = [self._renamed[number] for number in surviving([each.touched for each in self._renamed], dice)]
+                kept = self._renamed[: dice.randint(0, len(self._renamed))]
             for renaming in kept:
                 renaming.apply(copies)
             files = FaultyFiles(self.clock, dice or self.dice)
