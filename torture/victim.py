@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 FORKING: Final = """
 import ctypes, json, os, resource, signal, sys
-import kafkawire.broker
+import kafkawire.broker.broker, kafkawire.broker.loops, kafkawire.broker.metrics_page, kafkawire.broker.startup
+import kafkawire.cli.serve
 from kafkawire.broker.serving import served_apis
 from kafkawire.cli.main import main
 
 libc = ctypes.CDLL(None)
 libc.prctl(1, signal.SIGKILL)
+kafkawire.broker.loops.new_loop().close()
 served_apis()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
@@ -83,6 +85,8 @@ class Victim:
             [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._heard = b""
+        self._looked_at = 0
+        self._faults: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -146,9 +150,15 @@ class Victim:
     @property
     def faults(self) -> list[str]:
         """Lines of the log that tell of a fault of the broker, each with what follows it."""
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        lines = text.splitlines()
-        return ["\n".join(lines[max(0, n - 1) : n + 30]) for n, line in enumerate(lines) if _FAULT.search(line)]
+        if not self.log.exists():
+            return []
+        with self.log.open(errors="replace") as log:
+            log.seek(self._looked_at)
+            lines = log.read().splitlines()
+            self._looked_at = log.tell()
+        faulty = [number for number, line in enumerate(lines) if _FAULT.search(line)]
+        self._faults += ["\n".join(lines[max(0, number - 1) : number + 40]) for number in faulty]
+        return self._faults
 
     def resident_mb(self) -> float:
         with suppress(OSError):
