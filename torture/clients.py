@@ -15,7 +15,7 @@ from contextlib import suppress
 from random import Random
 from threading import Event, Semaphore, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import confluent_kafka
 from aiokafka import AIOKafkaProducer
@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torture.ledger import Ledger, TopicPartition
-    from torture.victim import Victim
+
+
+    class Broker(Protocol):
+        """A broker that clients find at an address, of any kind."""
+
+        port: int
+
+        @property
+        def bootstrap(self) -> str: ...
+
 
 PARTITIONS: Final = 3
 UNDER_WAY: Final = 200
@@ -45,7 +54,7 @@ NOISY: Final = ("kafka", "aiokafka", "kafkawire.client")
 class Client(Thread):
     """One client in its thread."""
 
-    def __init__(self, name: str, victim: Victim, ledger: Ledger, seed: int) -> None:
+    def __init__(self, name: str, victim: Broker, ledger: Ledger, seed: int) -> None:
         super().__init__(name=name, daemon=True)
         self.victim, self.ledger = victim, ledger
         self.dice = Random(seed)
@@ -71,7 +80,7 @@ class ProducerClient(Client):
 
     is_idempotent = True
 
-    def __init__(self, name: str, victim: Victim, ledger: Ledger, seed: int, topic: str) -> None:
+    def __init__(self, name: str, victim: Broker, ledger: Ledger, seed: int, topic: str) -> None:
         super().__init__(name, victim, ledger, seed)
         self.topic = topic
         self.writer = ledger.writer(name, idempotent=self.is_idempotent)
@@ -267,7 +276,7 @@ class AiokafkaProducer(ProducerClient):
 class RawClient(Client):
     """Mixed pipelines on a raw socket."""
 
-    def __init__(self, name: str, victim: Victim, ledger: Ledger, seed: int, places: list[TopicPartition]) -> None:
+    def __init__(self, name: str, victim: Broker, ledger: Ledger, seed: int, places: list[TopicPartition]) -> None:
         super().__init__(name, victim, ledger, seed)
         self.application = Application(name, ledger, self.dice, places)
 
@@ -369,7 +378,7 @@ class TopicMaker(Client):
 class Crowd:
     """All clients of one campaign."""
 
-    def __init__(self, victim: Victim, ledger: Ledger, dice: Random, *, few: bool = False) -> None:
+    def __init__(self, victim: Broker, ledger: Ledger, dice: Random, *, few: bool = False) -> None:
         self._levels = [(logging.getLogger(name), logging.getLogger(name).level) for name in NOISY]
         for logger, _ in self._levels:
             logger.setLevel(logging.CRITICAL + 1)

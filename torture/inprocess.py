@@ -70,6 +70,10 @@ class BrokerThread:
         self.files.freeze()
         self._end()
 
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
     def call(self, work: Callable[[], None]) -> None:
         """Run a function on the broker's loop."""
         assert self._loop is not None

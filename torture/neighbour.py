@@ -95,7 +95,10 @@ class _Measuring:
             self._times.append(perf_counter() - due)
             due = max(due + self._interval, perf_counter())
             while (rest := due - perf_counter()) > 0:
-                self._wait(rest, due)
+                try:
+                    self._wait(rest, due)
+                except (OSError, EOFError):
+                    self._drop()
 
     def _ask(self, due: float) -> None:
         while True:

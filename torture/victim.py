@@ -67,7 +67,7 @@ class Victim:
     """A broker process on one port."""
 
     def __init__(
-        self, work: Path, settings: Mapping[str, str] | None = None, *, memory: bool = False, descriptors: int = 0
+        self, work: Path, settings: Mapping[str, str] | None = None, *, memory: bool = False
     ) -> None:
         work.mkdir(parents=True, exist_ok=True)
         self.data = work / "data"
@@ -75,7 +75,7 @@ class Victim:
         self.settings = {"group.initial.rebalance.delay.ms": "0", **(settings or {})}
         self.pid = 0
         self._memory = memory
-        self._descriptors = descriptors
+        self.descriptor_limit = 0
         self._metrics_port = 0
         self._place = socket.socket()
         self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -111,7 +111,7 @@ class Victim:
         command = ["serve", *where, "--port", str(self.port), "--metrics-port", "0"]
         for name, value in self.settings.items():
             command += ["-c", f"{name}={value}"]
-        order = {"command": command, "stderr": str(self.log), "descriptors": self._descriptors}
+        order = {"command": command, "stderr": str(self.log), "descriptors": self.descriptor_limit}
         assert self._forking.stdin is not None
         self._forking.stdin.write(json.dumps(order).encode() + b"\n")
         self._forking.stdin.flush()
