@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkawire.messages.errors import ErrorCode, error
@@ -109,9 +110,7 @@ class Application:
             if self.pipeline(port) and not any(stream.under_way for stream in self.streams):
                 return
         waiting = [batch.numbers for stream in self.streams for batch in stream.under_way]
-        raise BrokenPromiseError(
-            "a broker takes records again once its disk does", f"{waiting} refused {tries} times"
-        )
+        raise BrokenPromiseError("a broker takes records again once its disk does", f"{waiting} refused {tries} times")
 
     def _converse(self, peer: Peer) -> None:
         together: list[tuple[Asked, Any]] = []
@@ -169,7 +168,8 @@ class Application:
     def _note(self, asked: Asked, meaning: Any, answer: Any, failed: set[Stream]) -> None:
         match api_name(asked):
             case "Produce":
-                self._note_records(*meaning, answer.responses[0].partition_responses[0], failed)
+                stream, sent = meaning
+                self._note_records(stream, sent, answer.responses[0].partition_responses[0], failed)
             case "OffsetCommit":
                 if not answer.topics[0].partitions[0].error_code:
                     topic, partition, offset = meaning
@@ -202,5 +202,5 @@ def verify(ledger: Ledger, port: int) -> None:
     with Peer(port) as peer:
         ledger.verify_topics(peer.topics())
         for place in ledger.places:
-            ledger.verify(place, lambda start, place=place: peer.read(*place, start))  # type: ignore[misc]
+            ledger.verify(place, partial(peer.read, *place))
         ledger.verify_commits(peer.committed)

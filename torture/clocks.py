@@ -107,8 +107,9 @@ class Clocks:
 def make_clients(broker: BrokerThread, ledger: Ledger, dice: Random) -> list[Client]:
     producers = (ConfluentIdempotent, KafkawireProducer)
     consumers = (ConfluentConsumer, KafkawireConsumer)
+    writing = zip(producers, TOPICS, strict=True)
     return [
-        *(kind(kind.__name__, broker, ledger, dice.getrandbits(32), topic) for kind, topic in zip(producers, TOPICS)),
+        *(kind(kind.__name__, broker, ledger, dice.getrandbits(32), topic) for kind, topic in writing),
         *(kind(kind.__name__, broker, ledger, dice.getrandbits(32)) for kind in consumers),
     ]
 

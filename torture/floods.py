@@ -1,4 +1,4 @@
-"""Floods, slow peers, idle peers and requests that ask for too much, beside neighbours that measure how they are served.
+"""Floods, slow peers, idle peers and requests that ask for too much, beside neighbours that measure.
 
 Rules:
 - A neighbour measures an idle broker first: that is the noise of the machine, and it is reported beside the rest.
@@ -256,18 +256,16 @@ def _frame(key: int, version: int, body: bytes) -> bytes:
 
 def _ask(victim: Victim, frame: bytes) -> None:
     """Send a frame and read its answer, or see the connection closed."""
-    with socket.create_connection(("127.0.0.1", victim.port), ANSWERED_WITHIN) as peer:
-        with suppress(ConnectionError):
-            peer.sendall(frame)
-            left = -1
-            head = b""
-            while left:
-                data = peer.recv(MEGABYTE)
-                if not data:
-                    return
-                if left < 0:
-                    head += data
-                    if len(head) < 4:
-                        continue
-                    left, data = int.from_bytes(head[:4], "big"), head[4:]
-                left -= len(data)
+    with socket.create_connection(("127.0.0.1", victim.port), ANSWERED_WITHIN) as peer, suppress(ConnectionError):
+        peer.sendall(frame)
+        left, head = -1, b""
+        while left:
+            data = peer.recv(MEGABYTE)
+            if not data:
+                return
+            if left < 0:
+                head += data
+                if len(head) < 4:
+                    continue
+                left, data = int.from_bytes(head[:4], "big"), head[4:]
+            left -= len(data)

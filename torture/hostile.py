@@ -124,13 +124,13 @@ class Attack:
             if now > self._drawn + POOL_SECONDS:
                 self._draw()
             for key, events in self._selector.select(0.05):
-                attacker: Attacker = key.data
+                ready: Attacker = key.data
                 try:
-                    closed = bool(events & selectors.EVENT_READ) and attacker.receive()
-                    attacker.send()
+                    closed = bool(events & selectors.EVENT_READ) and ready.receive()
+                    ready.send()
                 except OSError:
                     closed = True
-                self._go_on(attacker, closed)
+                self._go_on(ready, closed)
             for attacker in self._attackers:
                 if now - attacker.since > PATIENCE and not attacker.unsent:
                     self._end(attacker, closed=False)
@@ -179,10 +179,11 @@ class Attack:
         self._begin(attacker)
 
     def _begin(self, attacker: Attacker) -> None:
-        dice, burst = self._dice, []
-        for frame in dice.choices(self._valid, k=3 if attacker.slow else BURST):
-            if frame not in self._ends and (frame not in self._large or dice.random() < 0.1):
-                burst.append(frame)
+        dice = self._dice
+        drawn = [
+            frame for frame in dice.choices(self._valid, k=3 if attacker.slow else BURST) if frame not in self._ends
+        ]
+        burst = [frame for frame in drawn if frame not in self._large or dice.random() < 0.1]
         burst.append(dice.choice(self._wounded))
         attacker.begin(burst)
         with suppress(OSError):

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Self
+from unittest.mock import patch
 
-from kafkawire.broker import broker as broker_module
 from kafkawire.broker.broker import Broker
 from kafkawire.broker.loops import new_loop
 from kafkawire.log.faults import FaultyFiles
@@ -123,13 +123,8 @@ class BrokerThread:
 
 async def _start_on(broker: Broker, files: FileSystem) -> None:
     """Start a broker on these files: it has no parameter for them, and asks for the disk by this name."""
-    with _ONE_AT_A_TIME:
-        usual = broker_module.DiskFiles
-        broker_module.DiskFiles = lambda: files  # type: ignore[assignment,misc]
-        try:
-            await broker.start()
-        finally:
-            broker_module.DiskFiles = usual  # type: ignore[misc]
+    with _ONE_AT_A_TIME, patch("kafkawire.broker.broker.DiskFiles", lambda: files):
+        await broker.start()
 
 
 def empty_disk(dice: Random) -> FaultyFiles:

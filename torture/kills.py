@@ -34,7 +34,7 @@ class Kills:
 
     name = "kills"
     promises = (
-        "acknowledged records are there, at their offsets, after a kill; those of idempotent producers once and in order",
+        "acknowledged records are at their offsets after a kill, those of idempotent producers once and in order",
         "committed offsets never go back",
         "topics that were created exist, topics that were deleted do not",
         "an idempotent producer is never told a fatal error, and delivers every record",

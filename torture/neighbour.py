@@ -5,7 +5,7 @@ nothing of the broker. `python -m torture.neighbour PORT INTERVAL_MS FILE` sends
 Rules:
 - One request is under way at a time; one that is late is sent at once, and its time counts from then.
 - A connection that the broker closes is opened again, and the time that takes belongs to the request.
-- A line on standard input asks for a report, which is one line of JSON; a request that waits counts with its wait so far.
+- A line on standard input asks for a report, one line of JSON. A request that waits counts with its wait so far.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECONNECT = 0.01
 class Latency(NamedTuple):
     """What a neighbour saw since its last report; in milliseconds."""
 
-    count: int
+    requests: int
     p50: float
     p99: float
     most: float
@@ -41,7 +41,7 @@ class Latency(NamedTuple):
         figures.add(f"{prefix} p99", self.p99)
         figures.add(f"{prefix} max", self.most)
         if prefix == "neighbour":
-            figures.add("neighbour requests", self.count)
+            figures.add("neighbour requests", self.requests)
 
 
 class Neighbour:

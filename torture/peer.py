@@ -41,9 +41,7 @@ class Asked(NamedTuple):
         return cast("int", type(self.request).__schema__.key)
 
     def frame(self, correlation_id: int = 1) -> bytes:
-        return encode_request(
-            self.request, version=self.version, correlation_id=correlation_id, client_id="torture"
-        )
+        return encode_request(self.request, version=self.version, correlation_id=correlation_id, client_id="torture")
 
 
 class Peer:

@@ -63,7 +63,8 @@ class Figures:
     """Numbers by name.
 
     >>> figures = Figures()
-    >>> figures.add("kills", 2); figures.add("kills"); figures.add("neighbour max", 5.5); figures.add("neighbour max", 3)
+    >>> for name, value in (("kills", 2), ("kills", 1), ("neighbour max", 5.5), ("neighbour max", 3)):
+    ...     figures.add(name, value)
     >>> dict(figures.items())
     {'kills': 3, 'neighbour max': 5.5}
     """
@@ -123,7 +124,10 @@ class Stage:
 class Scenario(Protocol):
     """One way to hurt a broker."""
 
-    name: str
-    promises: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def promises(self) -> tuple[str, ...]: ...
 
     def run(self, budget: Budget, stage: Stage) -> None: ...

@@ -66,9 +66,7 @@ class DidNotStartError(Exception):
 class Victim:
     """A broker process on one port."""
 
-    def __init__(
-        self, work: Path, settings: Mapping[str, str] | None = None, *, memory: bool = False
-    ) -> None:
+    def __init__(self, work: Path, settings: Mapping[str, str] | None = None, *, memory: bool = False) -> None:
         work.mkdir(parents=True, exist_ok=True)
         self.data = work / "data"
         self.log = work / "broker.log"
@@ -81,9 +79,7 @@ class Victim:
         self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._place.bind(("127.0.0.1", 0))
         self.port = int(self._place.getsockname()[1])
-        self._forking = subprocess.Popen(
-            [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._forking = subprocess.Popen([sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._heard = b""
         self._looked_at = 0
         self._faults: list[str] = []
@@ -168,7 +164,7 @@ class Victim:
 
     def descriptors(self) -> int:
         with suppress(OSError):
-            return len(os.listdir(f"/proc/{self.pid}/fd"))
+            return sum(1 for _ in Path(f"/proc/{self.pid}/fd").iterdir())
         return 0
 
     def longest_step_ms(self) -> float:
