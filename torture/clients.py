@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from importlib import import_module
 from random import Random
 from threading import Event, Semaphore, Thread
 from time import monotonic
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 import confluent_kafka
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError as AioKafkaError
-from kafka import KafkaProducer
 
 from kafkawire.client.blocking import Consumer, Producer
 from kafkawire.exceptions import KafkaWireError
@@ -202,10 +202,11 @@ class KafkawireProducer(ProducerClient):
 
 
 class KafkaPythonProducer(ProducerClient):
-    """kafka-python, idempotent."""
+    """kafka-python, idempotent; it is imported when it is wanted, because its import warns."""
 
     def work(self) -> None:
-        producer = KafkaProducer(
+        kafka = import_module("kafka")
+        producer = kafka.KafkaProducer(
             bootstrap_servers=self.victim.bootstrap,
             enable_idempotence=True,
             delivery_timeout_ms=DELIVERED_WITHIN_MS,

@@ -87,7 +87,9 @@ class Disks:
                 try:
                     run_case(case, seed, stage)
                 except BrokenPromiseError as broken:
-                    raise BrokenPromiseError(broken.promised, f"{broken.found} ({case}, case seed {seed})") from broken
+                    raise BrokenPromiseError(
+                        broken.promised, f"{broken.found} (python -m torture.repeat disks {seed} '{case}')"
+                    ) from broken
 
 
 def all_cases() -> list[Case]:

@@ -34,6 +34,9 @@ IDLE_SECONDS: Final = 1.0
 ANSWERED_WITHIN: Final = 120.0
 STOPS_WITHIN: Final = 10.0
 FEW_DESCRIPTORS: Final = 300
+QUEUED: Final = 256 * MEGABYTE
+LEAST: Final = 0.2
+"""The memory for requests and what fills it are never made smaller than this."""
 GREETING: Final = Asked(ApiVersionsRequest(client_software_name="flood", client_software_version="1"), 3)
 
 
@@ -48,7 +51,7 @@ class Flood(NamedTuple):
 def slow_frames(victim: Victim, scale: float) -> None:
     """Hundreds of connections send most of a frame of 1 MB, and then a byte now and then."""
     with ExitStack() as stack:
-        peers = [stack.enter_context(_connected(victim)) for _ in range(int(330 * max(scale, 0.5)))]
+        peers = [stack.enter_context(_connected(victim)) for _ in range(int(330 * max(scale, LEAST)))]
         body = produce("neighbour", 0, bytes(MEGABYTE)).frame()
         for peer in peers:
             _push(peer, body[:700_000])
@@ -126,22 +129,22 @@ def slow_readers(victim: Victim, scale: float) -> None:
 def idle_connections(victim: Victim, scale: float) -> None:
     """Thousands of connections say nothing; some have begun a frame, some are closed by half."""
     with ExitStack() as stack:
-        for number in range(int(3000 * max(scale, 0.2))):
-            peer = stack.enter_context(_connected(victim))
-            if number % 3 == 1:
+        peers = [stack.enter_context(_connecting(victim)) for _ in range(int(3000 * max(scale, 0.2)))]
+        neighbour_pause(monotonic() + 0.5 + 4 * scale)
+        for number, peer in enumerate(peers):
+            if number % 3:
                 _push(peer, GREETING.frame()[:7])
             if number % 3 == 2:
-                _push(peer, GREETING.frame()[:7])
-                peer.shutdown(socket.SHUT_WR)
-        neighbour_pause(monotonic() + 1 + 4 * scale)
+                with suppress(OSError):
+                    peer.shutdown(socket.SHUT_WR)
+        neighbour_pause(monotonic() + 0.5 + 4 * scale)
 
 
 def no_descriptors(victim: Victim, scale: float) -> None:
     """More connections than the broker has descriptors; when they are gone it works as before."""
     with ExitStack() as stack:
         for _ in range(2 * FEW_DESCRIPTORS):
-            with suppress(OSError):
-                stack.enter_context(_connected(victim))
+            stack.enter_context(_connecting(victim))
         neighbour_pause(monotonic() + 0.5 + 4 * scale)
     with Peer(victim.port) as peer:
         check(peer.ask(create("after")).topics[0].error_code, "creating a topic once descriptors are free")
@@ -189,6 +192,7 @@ class Floods:
                 stage.tell(f"flood {number + 1}, {flood.name}")
                 victim.data = stage.work / "floods" / f"{number}"
                 victim.descriptor_limit = flood.descriptors
+                victim.settings["queued.max.request.bytes"] = str(int(QUEUED * max(self._scale, LEAST)))
                 try:
                     self._flood(flood, victim, stage, idle=not number)
                 except BrokenPromiseError as error:
@@ -240,6 +244,14 @@ class Floods:
 
 def _connected(victim: Victim) -> socket.socket:
     return socket.create_connection(("127.0.0.1", victim.port), 10)
+
+
+def _connecting(victim: Victim) -> socket.socket:
+    """A socket that is on its way: a broker that does not accept holds up nobody here."""
+    peer = socket.socket()
+    peer.setblocking(False)
+    peer.connect_ex(("127.0.0.1", victim.port))
+    return peer
 
 
 def _push(peer: socket.socket, data: bytes) -> None:

@@ -51,7 +51,9 @@ class Power:
             try:
                 run_disk(seed, stage)
             except BrokenPromiseError as broken:
-                raise BrokenPromiseError(broken.promised, f"{broken.found} (disk seed {seed})") from broken
+                raise BrokenPromiseError(
+                    broken.promised, f"{broken.found} (python -m torture.repeat power {seed})"
+                ) from broken
 
 
 def run_disk(seed: int, stage: Stage) -> None:
