@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from random import Random, SystemRandom
 from time import monotonic
@@ -75,6 +76,9 @@ def run(scenario: Scenario, seconds: float, seed: int, work: Path, figures: Figu
     except BrokenPromiseError as broken:
         line.close("BROKEN")
         return {"scenario": scenario.name, "promised": broken.promised, "found": broken.found}
+    except Exception:
+        line.close("FAILED")
+        return {"scenario": scenario.name, "promised": "the scenario runs", "found": traceback.format_exc()}
     finally:
         figures.merge(stage.figures)
     line.close("kept every promise")

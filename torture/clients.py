@@ -12,11 +12,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from random import Random
 from threading import Event, Semaphore, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import confluent_kafka
 from aiokafka import AIOKafkaProducer
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         def bootstrap(self) -> str: ...
 
 
+T = TypeVar("T")
 PARTITIONS: Final = 3
 UNDER_WAY: Final = 200
 DELIVERED_WITHIN_MS: Final = 120_000
@@ -68,6 +70,15 @@ class Client(Thread):
 
     def work(self) -> None:
         raise NotImplementedError
+
+    def opened(self, make: Callable[[], T]) -> T:
+        """A client, made as soon as there is a broker to talk to."""
+        while True:
+            try:
+                return make()
+            except Exception:
+                if self.stopping.wait(0.05):
+                    raise
 
     def break_promise(self, promised: str, found: object) -> None:
         if self.failure is None:
@@ -172,7 +183,8 @@ class KafkawireProducer(ProducerClient):
     """This package's own client."""
 
     def work(self) -> None:
-        with Producer(
+        make = partial(
+            Producer,
             bootstrap_servers=self.victim.bootstrap,
             delivery_timeout_ms=DELIVERED_WITHIN_MS,
             reconnect_backoff_max_ms=100,
@@ -180,7 +192,8 @@ class KafkawireProducer(ProducerClient):
             max_block_ms=60_000,
             enable_idempotence=True,
             linger_ms=2,
-        ) as producer:
+        )
+        with self.opened(make) as producer:
             while not self.stopping.is_set() and self.failure is None:
                 record = self.next_record()
                 if record is None:
@@ -206,7 +219,8 @@ class KafkaPythonProducer(ProducerClient):
 
     def work(self) -> None:
         kafka = import_module("kafka")
-        producer = kafka.KafkaProducer(
+        make = partial(
+            kafka.KafkaProducer,
             bootstrap_servers=self.victim.bootstrap,
             enable_idempotence=True,
             delivery_timeout_ms=DELIVERED_WITHIN_MS,
@@ -215,6 +229,7 @@ class KafkaPythonProducer(ProducerClient):
             reconnect_backoff_max_ms=100,
             linger_ms=2,
         )
+        producer = self.opened(make)
         try:
             while not self.stopping.is_set() and self.failure is None:
                 record = self.next_record()
@@ -329,7 +344,8 @@ class KafkawireConsumer(Client):
     group = "kafkawire"
 
     def work(self) -> None:
-        with Consumer(
+        make = partial(
+            Consumer,
             *TOPICS,
             bootstrap_servers=self.victim.bootstrap,
             group_id=self.group,
@@ -340,7 +356,8 @@ class KafkawireConsumer(Client):
             reconnect_backoff_max_ms=100,
             retry_backoff_max_ms=100,
             default_api_timeout_ms=5_000,
-        ) as consumer:
+        )
+        with self.opened(make) as consumer:
             while not self.stopping.is_set():
                 try:
                     read = consumer.getmany(timeout_ms=100, max_records=500)
