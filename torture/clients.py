@@ -426,15 +426,16 @@ class Crowd:
             if client.failure is not None:
                 raise client.failure
 
-    def stop(self, patience: float = 90.0) -> None:
-        """End all clients; the broker is there, so each can finish its work."""
+    def stop(self, patience: float) -> None:
+        """End all clients, and wait so long for them; while the broker is there each can finish its work."""
         for client in self.clients:
             client.stopping.set()
         end = monotonic() + patience
         for client in self.clients:
             client.join(max(0.1, end - monotonic()))
-        for logger, level in self._levels:
-            logger.setLevel(level)
+        if not any(client.is_alive() for client in self.clients):
+            for logger, level in self._levels:
+                logger.setLevel(level)
 
     def check_ended(self) -> None:
         late = [client.name for client in self.clients if client.is_alive()]

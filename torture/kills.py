@@ -76,8 +76,10 @@ class Kills:
                     self._restart(victim, dice, stage)
                     verify(ledger, victim.port)
                     crowd.check()
-            finally:
-                crowd.stop(90 if victim.is_alive else 1)
+            except BaseException:
+                crowd.stop(patience=5)
+                raise
+            crowd.stop(patience=90)
             crowd.check()
             crowd.check_ended()
             ledger.begin_again()

@@ -23,11 +23,13 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Self
 from urllib.request import urlopen
 
+from torture.scenario import BrokenPromiseError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORKING: Final = """
-import ctypes, json, os, resource, signal, sys
+import ctypes, faulthandler, json, os, resource, signal, sys
 import kafkawire.broker.broker, kafkawire.broker.loops, kafkawire.broker.metrics_page, kafkawire.broker.startup
 import kafkawire.cli.serve
 from kafkawire.broker.serving import served_apis
@@ -50,11 +52,12 @@ for line in sys.stdin:
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         if order["descriptors"]:
             resource.setrlimit(resource.RLIMIT_NOFILE, (order["descriptors"], order["descriptors"]))
+        faulthandler.register(signal.SIGUSR1, file=2)
         print(os.getpid(), flush=True)
         os._exit(main(order["command"]))
 """
 STARTS_WITHIN: Final = 60.0
-ENDS_WITHIN: Final = 60.0
+ENDS_WITHIN: Final = 20.0
 _FAULT: Final = re.compile(r"Traceback|CRITICAL|UNKNOWN_SERVER_ERROR|a fault of this broker")
 _LOOP_STEP: Final = re.compile(r"^kafkawire_loop_longest_step_seconds(?:\{.*\})? ([0-9.e+-]+)$", re.MULTILINE)
 
@@ -178,8 +181,10 @@ class Victim:
         end = monotonic() + ENDS_WITHIN
         while self.is_alive:
             if monotonic() > end:
+                os.kill(self.pid, signal.SIGUSR1)  # its threads write where they are to the log
+                sleep(0.5)
                 os.kill(self.pid, signal.SIGKILL)
-                raise TimeoutError(f"the broker did not end within {ENDS_WITHIN:.0f} s")
+                raise BrokenPromiseError(f"a broker ends within {ENDS_WITHIN:.0f} s", f"it did not; see {self.log}")
             sleep(0.001)
         self.pid = 0
 
