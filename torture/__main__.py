@@ -23,7 +23,7 @@ from torture.floods import Floods
 from torture.hostile import Hostile
 from torture.kills import Kills
 from torture.power import Power
-from torture.scenario import UNITS, BrokenPromiseError, Budget, Figures, Stage
+from torture.scenario import BROKEN, UNITS, BrokenPromiseError, Budget, Figures, Stage
 
 if TYPE_CHECKING:
     from torture.scenario import Scenario
@@ -47,6 +47,8 @@ def main(arguments: list[str]) -> int:
     work = chosen.work or Path(tempfile.mkdtemp(prefix="torture-"))
     seconds = chosen.minutes * 60 / sum(SHARES[name] for name in names)
     figures, broken = Figures(), []
+    for name in BROKEN:
+        figures.add(name, 0)
     print(f"seed {seed}, {chosen.minutes:g} minutes, data in {work}", flush=True)
     for scenario in (Kills(), Power(), Disks(), Hostile(), Floods(), Clocks()):
         if scenario.name in names:

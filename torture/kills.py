@@ -1,7 +1,8 @@
 """kill -9 and SIGTERM of a real broker process under the load of many real clients.
 
 Rules:
-- A campaign is one data directory, one crowd of clients and many restarts. Some kills come while the broker starts.
+- A campaign is one data directory, one crowd of clients and many restarts. Every fourth is a SIGTERM. Some kills come
+  while the broker starts.
 - After each restart everything that was acknowledged before it is read again; at the end everything is, from offset 0.
 - flush.on.ack may differ from restart to restart: a kill takes nothing either way.
 """
@@ -73,7 +74,7 @@ class Kills:
                     if restart and not budget.take():
                         break
                     stage.tell(f"restart {restart + 1} of {RESTARTS}")
-                    self._restart(victim, dice, stage)
+                    self._restart(victim, dice, stage, cleanly=restart % 4 == 3)
                     verify(ledger, victim.port)
                     crowd.check()
             except BaseException:
@@ -87,12 +88,12 @@ class Kills:
             if victim.faults:
                 raise BrokenPromiseError("a broker logs no fault of its own", victim.faults[0])
 
-    def _restart(self, victim: Victim, dice: Random, stage: Stage) -> None:
+    def _restart(self, victim: Victim, dice: Random, stage: Stage, *, cleanly: bool) -> None:
         sleep(dice.choice((0.02, 0.1, 0.3, 0.6)) * dice.uniform(0.5, 1.5))
         stage.figures.add("resident memory max", victim.resident_mb())
         stage.figures.add("descriptors max", victim.descriptors())
         stage.figures.add("longest step on the loop", victim.longest_step_ms())
-        if dice.random() < 0.2:
+        if cleanly:
             victim.terminate()
         else:
             stage.figures.add("kills")

@@ -51,6 +51,17 @@ UNITS: Final[Mapping[str, str]] = {
 MOST: Final = frozenset(name for name in UNITS if name.endswith(("p50", "p99", "max", "per second", "the loop")))
 
 
+BROKEN: Final = (
+    "records lost",
+    "records duplicated (idempotent)",
+    "records reordered",
+    "offsets gone back",
+    "fatal client errors",
+    "group members dropped",
+)
+"""The figures that count broken promises: the table shows them also where they are 0."""
+
+
 class BrokenPromiseError(Exception):
     """A promise that a client relied on does not hold."""
 

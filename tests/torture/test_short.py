@@ -37,7 +37,7 @@ def test_kills_take_nothing_that_was_acknowledged(stage: Stage) -> None:
 
 
 def test_power_cuts_leave_what_was_promised(stage: Stage) -> None:
-    Power().run(Budget(30, rounds=10), stage)
+    Power().run(Budget(30, rounds=6), stage)
     assert stage.figures.get("power cuts") >= 40
 
 
