@@ -7,7 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.messages import RequestHeader
@@ -15,7 +17,7 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import ResponseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from kafkawire.broker.metrics import ApiMetrics
@@ -24,13 +26,16 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 
+_NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
+
+
 class Written(NamedTuple):
     """An answer as bytes."""
 
     parts: Sequence[Part]
     size: int
-    errors: list[int]
-    """The error codes in it, for the metrics."""
+    errors: Mapping[int, int]
+    """How often each error code occurs in it, for the metrics."""
 
 
 class Route:
@@ -59,4 +64,4 @@ class Route:
     def write(self, message: Message, correlation_id: int) -> Written:
         """The frame of an answer; any thread may call it."""
         errors = errors_at(self._error_paths, message)
-        return Written(*self._writer.write(message, correlation_id), errors)
+        return Written(*self._writer.write(message, correlation_id), Counter(errors) if errors else _NO_ERRORS)
