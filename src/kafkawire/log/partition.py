@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kafkawire.log.aborted import AbortedTransaction
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Bytes, FileSystem
+    from kafkawire.log.lengthy import Lengthy
 
 NO_TIMESTAMP = -1
 ASSIGNED = Struct(">qii")
@@ -211,10 +212,18 @@ class Partition:
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
+        return run(self.finding_timestamp(timestamp))
+
+    def finding_timestamp(self, timestamp: int) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `offset_for_timestamp`."""
         return self.segments.find_timestamp(timestamp, self.log_start_offset)
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
+        return run(self.finding_largest_timestamp())
+
+    def finding_largest_timestamp(self) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `largest_timestamp`."""
         return self.segments.find_largest_timestamp(self.log_start_offset)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:

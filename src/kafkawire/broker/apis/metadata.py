@@ -2,6 +2,7 @@
 
 Rules:
 - v0: an empty list asks for all topics. v1+: null asks for all, empty for none.
+- A topic that occurs more than once is answered once, where it occurs first.
 - Topics are asked for by name, or by id from v12 on; v10 and v11 have ids and refuse them with INVALID_REQUEST.
 - A topic that is not there is made with num.partitions where auto.create.topics.enable and the request allow it (v0-3
   always do); clients are told LEADER_NOT_AVAILABLE never, because it is there at once.
@@ -20,6 +21,8 @@ from kafkawire.messages import MetadataResponse
 from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kafkawire.broker.node import Node
     from kafkawire.messages import MetadataRequest
 
@@ -36,7 +39,7 @@ def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext
 
 
 @serves("Metadata", refuse=refuse)
-def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+async def handle(node: Node, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     version, wanted = context.version, request.topics
     here = node.endpoints[context.listener]
     response = MetadataResponse(
@@ -50,14 +53,22 @@ def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Met
         response.cluster_authorized_operations = operations.CLUSTER
     allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
     if wanted is None or (version == 0 and not wanted):
-        response.topics = [describe(node, topic, allowed) for topic in node.topics]
+        for topic in list(node.topics):
+            response.topics.append(await describe(node, topic, context, allowed))
+            await context.yield_if_due()
         return response
     may_create = node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation)
+    answered: set[tuple[str | None, UUID]] = set()
     for each in wanted:
+        await context.yield_if_due()
+        key = each.name, each.topic_id
+        if key in answered:
+            continue
+        answered.add(key)
         try:
             topic = _find(node, each, version, may_create=may_create)
             node.check(topic.name)
-            response.topics.append(describe(node, topic, allowed))
+            response.topics.append(await describe(node, topic, context, allowed))
         except KafkaError as error:
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
@@ -70,15 +81,20 @@ def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Met
     return response
 
 
-def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> MetadataResponse.MetadataResponseTopic:
+async def describe(
+    node: Node, topic: Topic, context: RequestContext, allowed: int = operations.NOT_ASKED
+) -> MetadataResponse.MetadataResponseTopic:
     """A topic as clients see it."""
     here = [node.id]
-    return MetadataResponse.MetadataResponseTopic(
+    described = MetadataResponse.MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
-        partitions=[
+        topic_authorized_operations=allowed,
+    )
+    for index in range(topic.partitions):
+        described.partitions.append(
             MetadataResponse.MetadataResponsePartition(
                 partition_index=index,
                 leader_id=node.id,
@@ -86,10 +102,9 @@ def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> M
                 replica_nodes=here,
                 isr_nodes=here,
             )
-            for index in range(topic.partitions)
-        ],
-        topic_authorized_operations=allowed,
-    )
+        )
+        await context.yield_if_due()
+    return described
 
 
 def _find(node: Node, wanted: MetadataRequest.MetadataRequestTopic, version: int, *, may_create: bool) -> Topic:
