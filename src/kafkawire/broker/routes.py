@@ -7,7 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.messages import RequestHeader
@@ -15,7 +17,7 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import ResponseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from kafkawire.broker.metrics import ApiMetrics
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
     from kafkawire.broker.serving import Served
     from kafkawire.messages import Message
 
-    Written = tuple[Sequence[Part], int, Sequence[int]]
+    Written = tuple[Sequence[Part], int, Mapping[int, int]]
+    """The parts of an answer's frame, the size of all, and how often each error code occurs in it."""
+
+NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Route:
@@ -53,4 +58,4 @@ class Route:
         """The parts of an answer's frame, the size of all, and the error codes in it; any thread may call it."""
         errors = errors_at(self._error_paths, message)
         parts, size = self._writer.write(message, correlation_id)
-        return parts, size, errors
+        return parts, size, Counter(errors) if errors else NO_ERRORS

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kafkawire.log.aborted import AbortedTransaction
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Bytes, FileSystem
+    from kafkawire.log.lengthy import Lengthy
 
 NO_TIMESTAMP = -1
 ASSIGNED = Struct(">qii")
@@ -217,13 +218,21 @@ class Partition:
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
+        return run(self.finding_timestamp(timestamp))
+
+    def finding_timestamp(self, timestamp: int) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `offset_for_timestamp`."""
         with storage_errors(self.directory, "reading"):
-            return self.segments.find_timestamp(timestamp, self.log_start_offset)
+            return (yield from self.segments.find_timestamp(timestamp, self.log_start_offset))
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
+        return run(self.finding_largest_timestamp())
+
+    def finding_largest_timestamp(self) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `largest_timestamp`."""
         with storage_errors(self.directory, "reading"):
-            return self.segments.find_largest_timestamp(self.log_start_offset)
+            return (yield from self.segments.find_largest_timestamp(self.log_start_offset))
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions a reader of committed records must know for these offsets."""
