@@ -54,6 +54,10 @@ class FaultyFile(MemoryFile):
         if fault is not None:
             raise OSError(fault.error, "injected")
 
+    def read(self, position: int, size: int) -> bytes:
+        self._files.strike("read")
+        return super().read(position, size)
+
     def truncate(self, size: int) -> None:
         self._files.strike("truncate")
         super().truncate(size)
@@ -112,6 +116,10 @@ class FaultyFiles(MemoryFiles):
         if source in self.folders:
             self._durable_names = {_moved(name, source, target): file for name, file in self._durable_names.items()}
         super().rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        self.strike("remove")
+        super().remove(path)
 
     def sync_directory(self, path: Path) -> None:
         self.strike("sync_directory")
