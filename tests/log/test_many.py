@@ -168,4 +168,7 @@ def test_a_segment_that_could_not_be_started_does_not_end_the_log(disk: FaultyFi
     logs.close()
     again = open_logs(disk)
     assert again.was_clean
-    assert values(again.partitions["t", 0]) == [b"a", b"b"]
+    log = again.partitions["t", 0]
+    assert values(log) == [b"a", b"b"]
+    (finding,) = log.findings
+    assert "00000000000000000001.log: removed, 0 bytes" in finding
