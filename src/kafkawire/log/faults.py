@@ -68,6 +68,10 @@ class FaultyFile(MemoryFile):
             raise OSError(fault.error, "injected")
         self._files.check_power()
 
+    def read(self, position: int, size: int) -> bytes:
+        self._files.strike("read")
+        return super().read(position, size)
+
     def truncate(self, size: int) -> None:
         with self._files.guard:
             self._files.strike("truncate")
@@ -269,6 +273,10 @@ class FaultyFiles(MemoryFiles):
             super().remove_directory(path)
             if self._nodes.pop(path, None) is not None:
                 self._rename((self._nodes[path.parent], path.name, None), of_a_folder=True)
+
+    def remove(self, path: Path) -> None:
+        self.strike("remove")
+        super().remove(path)
 
     def sync_directory(self, path: Path) -> None:
         with self.guard:

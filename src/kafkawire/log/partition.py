@@ -21,7 +21,7 @@ from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.closing import close
 from kafkawire.log.compaction import compaction
-from kafkawire.log.cutting import cut, forget_from
+from kafkawire.log.cutting import Held, cut, undo
 from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lengthy import run
@@ -115,7 +115,7 @@ class Partition:
         """What opening found missing or wrong, one sentence each; a directory logs them."""
         self.cleaned_offset = loaded.cleaned_offset
         self.discarded: list[Discarded] = []
-        self._held_from: int | None = None
+        self._held: Held | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
         self._lost: KafkaStorageError | None = None
         self.is_as_closed = loaded.as_closed
@@ -367,8 +367,8 @@ class Partition:
                 self.epochs.assign(leader_epoch, self.end_offset)
             if hold and self._may_hold:
                 active.hold(parts, written)
-                if self._held_from is None:
-                    self._held_from = self.end_offset
+                if self._held is None:
+                    self._held = Held(self.end_offset)
             else:
                 active.append(parts, written)
                 self._may_hold = True
@@ -376,20 +376,22 @@ class Partition:
             raise storage_error(active.path, "append", error) from error
         self.end_offset = offset
         for produced in producing:
+            if self._held is not None:
+                self._held.note(produced.producer_id, self.producers)
             self.producers.append(produced)
 
     def write_held(self) -> None:
         """Write what was held back; what cannot be written is undone, and `settle` tells of it."""
-        if self._held_from is None:
+        held, self._held = self._held, None
+        if held is None:
             return
-        active, first, self._held_from = self.segments.active, self._held_from, None
+        active = self.segments.active
         try:
-            active.write_held(first)
+            active.write_held()
         except OSError as error:
             self._lost = storage_error(active.path, "append", error)
             self._may_hold = False
-            with suppress(OSError):
-                forget_from(self, first)
+            undo(self, held)
 
     def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> Segment:
         """The segment that takes these bytes, a new one where the last has no room."""

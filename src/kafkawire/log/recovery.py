@@ -178,9 +178,13 @@ class _Loader:
             path = segment.aborted.path
             if path.name in listed and decode_aborted(read_file(self.files, path)) is None:
                 yield segment.base_offset
-        last = self.segments[-1]
+        *before, last = self.segments
         if check_end and last.size and last.last_batch() is None:
             yield last.base_offset
+        # A segment that could not be started may have left its log behind, and the one before it went on.
+        ended = before[-1].last_batch() if check_end and before and not last.size else None
+        if ended is not None and ended.next_offset > last.base_offset:
+            yield before[-1].base_offset
 
     def recover(self, doubted: int, durable: int) -> None:
         """Check every batch from an offset's segment on, and cut the log at the first bad one.

@@ -96,8 +96,10 @@ class Snapshots:
         for found in [known for known in reversed(self.offsets) if known <= offset]:
             try:
                 return found, Producers(decode_snapshot(read_file(self._files, self._path(found))))
-            except (OSError, KafkaWireError):
+            except KafkaWireError:
                 self.remove([found])
+            except OSError:  # it may be sound: a disk that refuses now need not refuse later
+                continue
         return NONE, Producers()
 
     def remove(self, offsets: Iterable[int]) -> None:
