@@ -216,6 +216,9 @@ class Dispatcher:
         written = self._write(call)
         answer, call.answer = call.answer, None
         free(answer.message if isinstance(answer, Streamed) else answer)
+        if call.context.is_large and self.interceptor is None:
+            request, call.request = call.request, None
+            free(request)
         return written
 
     def _serve(self, call: Call) -> Answer | Awaitable[Answer]:
