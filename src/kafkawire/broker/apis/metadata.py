@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker import operations
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
@@ -21,10 +21,15 @@ from kafkawire.messages import MetadataResponse
 from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
     from kafkawire.broker.node import Node
     from kafkawire.messages import MetadataRequest
+
+    Wanted = MetadataRequest.MetadataRequestTopic
+
+AT_ONCE: Final = 256
 
 
 def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext) -> MetadataResponse:
@@ -54,21 +59,19 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
     allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
     if wanted is None or (version == 0 and not wanted):
         for topic in list(node.topics):
-            response.topics.append(await describe(node, topic, context, allowed))
+            response.topics.append(_begin(node, topic, allowed))
+            if topic.partitions > AT_ONCE:
+                await _end(response.topics[-1], node, topic, context)
             await context.yield_if_due()
         return response
     may_create = node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation)
-    answered: set[tuple[str | None, UUID]] = set()
-    for each in wanted:
-        await context.yield_if_due()
-        key = each.name, each.topic_id
-        if key in answered:
-            continue
-        answered.add(key)
+    for each in await _distinct(wanted, context):
         try:
             topic = _find(node, each, version, may_create=may_create)
             node.check(topic.name)
-            response.topics.append(await describe(node, topic, context, allowed))
+            response.topics.append(_begin(node, topic, allowed))
+            if topic.partitions > AT_ONCE:
+                await _end(response.topics[-1], node, topic, context)
         except KafkaError as error:
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
@@ -78,33 +81,54 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
                     is_internal=each.name in INTERNAL,
                 )
             )
+        await context.yield_if_due()
     return response
 
 
-async def describe(
-    node: Node, topic: Topic, context: RequestContext, allowed: int = operations.NOT_ASKED
-) -> MetadataResponse.MetadataResponseTopic:
-    """A topic as clients see it."""
-    here = [node.id]
-    described = MetadataResponse.MetadataResponseTopic(
+def _begin(node: Node, topic: Topic, allowed: int) -> MetadataResponse.MetadataResponseTopic:
+    """A topic as clients see it, with its first partitions."""
+    return MetadataResponse.MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
+        partitions=_partitions(node, topic, 0),
         topic_authorized_operations=allowed,
     )
-    for index in range(topic.partitions):
-        described.partitions.append(
-            MetadataResponse.MetadataResponsePartition(
-                partition_index=index,
-                leader_id=node.id,
-                leader_epoch=node.leader_epoch,
-                replica_nodes=here,
-                isr_nodes=here,
-            )
+
+
+def _partitions(node: Node, topic: Topic, first: int) -> list[MetadataResponse.MetadataResponsePartition]:
+    """AT_ONCE partitions from one on, or as many as there are."""
+    here = [node.id]
+    return [
+        MetadataResponse.MetadataResponsePartition(
+            partition_index=index,
+            leader_id=node.id,
+            leader_epoch=node.leader_epoch,
+            replica_nodes=here,
+            isr_nodes=here,
         )
+        for index in range(first, min(first + AT_ONCE, topic.partitions))
+    ]
+
+
+async def _end(
+    described: MetadataResponse.MetadataResponseTopic, node: Node, topic: Topic, context: RequestContext
+) -> None:
+    """Add the partitions that a topic has beside its first ones."""
+    for first in range(AT_ONCE, topic.partitions, AT_ONCE):
         await context.yield_if_due()
-    return described
+        described.partitions += _partitions(node, topic, first)
+
+
+async def _distinct(wanted: list[Wanted], context: RequestContext) -> Iterable[Wanted]:
+    if len(wanted) < 2:
+        return wanted
+    found: dict[tuple[str | None, UUID], Wanted] = {}
+    for each in wanted:
+        found.setdefault((each.name, each.topic_id), each)
+        await context.yield_if_due()
+    return found.values()
 
 
 def _find(node: Node, wanted: MetadataRequest.MetadataRequestTopic, version: int, *, may_create: bool) -> Topic:
