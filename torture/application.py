@@ -200,7 +200,7 @@ class Application:
 def verify(ledger: Ledger, port: int) -> None:
     """Check every promise against a broker that runs."""
     with Peer(port) as peer:
-        ledger.verify_topics(peer.topics())
+        ledger.verify_topics(peer.topics)
         for place in ledger.places:
             ledger.verify(place, partial(peer.read, *place))
         ledger.verify_commits(peer.committed)

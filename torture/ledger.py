@@ -203,11 +203,15 @@ class Ledger:
             self._topics[name] = exists
             self._figures.add("topics created", int(exists))
 
-    def verify_topics(self, listed: Collection[str]) -> None:
+    def verify_topics(self, listed: Callable[[], Collection[str]]) -> None:
+        """Compare the topics that a broker lists; clients may change others meanwhile."""
         with self._guard:
-            topics = dict(self._topics)
+            before = dict(self._topics)
+        found = listed()
+        with self._guard:
+            topics = {name: exists for name, exists in before.items() if self._topics[name] is exists}
         for name, exists in topics.items():
-            if exists is not None and exists != (name in listed):
+            if exists is not None and exists != (name in found):
                 words = ("is deleted", "exists")
                 self._break("records lost", 0, f"topic {name} {words[exists]}", f"it {words[not exists]}")
 
