@@ -7,6 +7,7 @@ Rules:
 - The duplicate is used only while the transport has nothing left to write, so bytes never overtake each other.
 - A range under 64 KiB is read and joined: that beats `sendfile` until then. A large one that is only in memory is
   copied piece by piece as the peer takes it.
+- A system without `sendfile` or `sendmsg` has every answer joined, and its transport sends them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import socket
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from kafkawire import platforms
 from kafkawire.log.segment import FileRange
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class Outbox:
 
     def put(self, parts: Sequence[Part], size: int) -> bool:
         """Add an answer of that many bytes; whether so much has been put that it should leave before more is made."""
-        if size < DIRECT and not self._queue:
+        if (size < DIRECT or not platforms.SENDS_FILES) and not self._queue:
             for part in parts:
                 self._joined.append(part.read() if isinstance(part, FileRange) else part)
             self._joined_size += size
@@ -117,7 +119,7 @@ class Outbox:
             if isinstance(part, FileRange) or len(gathered) == _GATHER:
                 break
             gathered.append(part)
-        more = socket.MSG_MORE if len(gathered) < len(self._queue) else 0
+        more = platforms.MSG_MORE if len(gathered) < len(self._queue) else 0
         if self._sent:
             gathered[0] = memoryview(gathered[0])[self._sent :]
         self._advance(self._socket().sendmsg(gathered, (), more))
@@ -125,7 +127,7 @@ class Outbox:
     def _send_file(self, source: FileRange, position: int, left: int) -> int:
         if source.fileno() >= 0:
             return os.sendfile(self._socket().fileno(), source.fileno(), position, left)
-        more = socket.MSG_MORE if left > _COPIED else 0
+        more = platforms.MSG_MORE if left > _COPIED else 0
         return self._socket().send(source.file.read(position, min(left, _COPIED)), more)
 
     def _advance(self, count: int) -> None:

@@ -19,6 +19,7 @@ from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from kafkawire import platforms
 from kafkawire.broker.connection import Connection
 from kafkawire.broker.inbox import SCRATCH
 from kafkawire.broker.listeners import EVERYWHERE, CannotListenError
@@ -87,7 +88,7 @@ class Server:
         # asyncio loses a connection that it has taken when its server is closed before the connection is made
         for listening in self._listening:
             for each in listening.sockets:
-                self.loop.remove_reader(each.fileno())
+                platforms.stop_reading(self.loop, each.fileno())
         for _ in range(TURNS_TO_ARRIVE):
             await asyncio.sleep(0)
         for listening in self._listening:

@@ -6,8 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kafkawire import platforms
     from kafkawire.broker.broker import Broker
     from kafkawire.broker.listeners import DEFAULT_PORT
     from kafkawire.broker.loops import new_loop, own_process
@@ -54,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     _set_up_logging(args.log_format, verbose=args.verbose)
     own_process()
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    platforms.raise_descriptor_limit()
     try:
         config = from_file(args.config) if args.config else {}
         config |= from_environment(os.environ) | from_pairs(args.set)
@@ -83,12 +81,12 @@ def _directory(config: dict[str, str]) -> Path:
 
 
 async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+    from kafkawire import platforms
     from kafkawire.broker.listeners import Endpoint
     from kafkawire.broker.metrics_page import MetricsPage
 
     stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    platforms.call_on_signals(asyncio.get_running_loop(), stopping.set)
     async with broker:
         for line in _places(broker, "in memory" if data is None else f"data in {data}"):
             print(line, flush=True)
