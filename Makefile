@@ -6,9 +6,10 @@ STAMP  := $(VENV)/.installed
 BUILT  := $(VENV)/.built
 NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 JOBS   ?= 2
+MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test interop check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test torture interop check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ quick: $(BUILT) ## the inner loop, under 30 seconds: lint, and the tests of what
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
+
+torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods; MINUTES=30 SEED=7 ONLY=kills,power
+	$(BIN)/python -m torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo")
-WITH_PEERS = ("broker/clients/", "client/test_peers", "demo", "test_proxy", "test_recordings", "test_tshark")
+WITH_PEERS = (
+    "broker/clients/",
+    "client/test_peers",
+    "demo",
+    "test_proxy",
+    "test_recordings",
+    "test_tshark",
+    "torture",
+)
 
 # The same examples in every run, without limits of time; `--hypothesis-profile=explore` looks for new ones.
 settings.register_profile("explore", settings.get_profile("ci"), derandomize=False)
@@ -26,6 +34,7 @@ settings.load_profile("ci")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
     config.addinivalue_line("markers", "wheel: needs a wheel in dist, which `make wheel` builds")
+    config.addinivalue_line("markers", "torture: the short form of `make torture`")
     config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
 
 

@@ -14,8 +14,12 @@ from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.wire import decode_response, encode_request
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from kafkawire.broker.dispatch import Serve
     from kafkawire.broker.node import Node
     from kafkawire.broker.outbox import Part
+    from kafkawire.broker.serving import Answer, RequestContext
     from kafkawire.messages import Message
 
 
@@ -24,9 +28,17 @@ def begin(node: Node, request: Message, version: int | None = None, client_id: s
     which = api(cast("int", type(request).__schema__.key))
     version = served_apis()[which.key].versions.last if version is None else version
     frame = encode_request(request, version=version, correlation_id=7, client_id=client_id)
-    call = Dispatcher(node, Metrics()).begin(frame, ("test", 1), "PLAINTEXT")
+    dispatcher = Dispatcher(node, Metrics())
+    dispatcher.interceptor = _without_turns
+    call = dispatcher.begin(frame, ("test", 1), "PLAINTEXT")
     assert isinstance(call, Call)
     return call
+
+
+def _without_turns(context: RequestContext, request: Message, serve: Serve) -> Answer | Awaitable[Answer]:
+    """Nobody else is served, so a request waits only for what it asks for, however slow the machine is."""
+    context.turns = None
+    return serve()
 
 
 def answer(node: Node, call: Call) -> Any:

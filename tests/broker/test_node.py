@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.broker.asking import batch, values
+from tests.broker.ids import take_id
 
 from kafkawire.broker.configs import BrokerConfig
 from kafkawire.broker.journal import JournalError, decode
@@ -16,7 +17,6 @@ from kafkawire.broker.maintenance import Maintenance
 from kafkawire.broker.node import Node
 from kafkawire.log.faults import Fault, FaultyFiles
 from kafkawire.messages.errors import (
-    InconsistentTopicIdError,
     InvalidTopicError,
     KafkaStorageError,
     TopicExistsError,
@@ -24,11 +24,10 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kafkawire.broker.clock import ManualClock
     from kafkawire.log.memory import MemoryFiles
-    from kafkawire.log.partition import Partition
 
 
 def facts(node: Node) -> list[tuple[object, ...]]:
@@ -106,23 +105,9 @@ def test_a_name_is_free_once_the_disk_lets_its_old_topic_go(clock: ManualClock) 
     assert [(topic.id, topic.partitions) for topic in again.topics] == [(fresh.id, 2)]
 
 
-def test_a_log_of_somebody_else_is_in_the_way_and_stays(
-    node: Node, open_node: Callable[..., Node], files: MemoryFiles
-) -> None:
-    node.append("orders", 0, batch(b"kept"))
-    node.close()
-    for name in [name for name in files.names if "__cluster_metadata" in str(name)]:
-        files.remove(name)
-    again = open_node()
-    with pytest.raises(InconsistentTopicIdError):
-        again.create_topic("orders", 1)
-    assert "orders" not in open_node().topics
-    assert values(again.logs.partitions["orders", 0].read(0, 1000).read()) == [b"kept"]
-
-
 def test_a_deletion_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
     topic = node.topics.get("orders")
-    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the process dies before the files go
+    node.logs.deletion = lambda *_: iter(())  # type: ignore[assignment, method-assign]  # the process dies before the files go
     node.delete_topic(topic)
     again = open_node()
     assert ("orders", 0) not in again.logs.partitions
@@ -143,7 +128,7 @@ def test_a_deleted_topic_whose_log_lost_its_id_does_not_come_back(
 
 
 def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: Callable[..., Node]) -> None:
-    node.logs.create = lambda *_, **__: None  # type: ignore[method-assign,assignment]  # dies before the files are made
+    node.logs.creation = lambda *_, **__: iter(())  # type: ignore[assignment, method-assign]  # dies before that
     node.create_topic("fresh", 2)
     assert open_node().log("fresh", 1).end_offset == 0
 
@@ -151,10 +136,10 @@ def test_a_creation_that_a_crash_interrupted_is_finished(node: Node, open_node: 
 def test_a_topic_whose_logs_cannot_be_made_is_not_there_afterwards_either(
     node: Node, open_node: Callable[..., Node]
 ) -> None:
-    def refuse(*_: object, **__: object) -> Partition:
+    def refuse(*_: object, **__: object) -> Iterator[None]:
         raise KafkaStorageError("no space left")
 
-    node.logs.create = refuse  # type: ignore[method-assign]  # a full disk
+    node.logs.creation = refuse  # type: ignore[assignment, method-assign]  # a full disk
     with pytest.raises(KafkaStorageError):
         node.create_topic("fresh", 2)
     assert "fresh" not in node.topics
@@ -182,11 +167,6 @@ def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.
     files.faults.remove(fault)
     write(node, hold=hold)
     assert node.log("orders", 0).end_offset == 1
-
-
-def take_id(node: Node) -> int:
-    node.changes.run_now(node.changes.producer_id_block())
-    return node.producer_ids.take()
 
 
 def write(node: Node, *, hold: bool) -> None:

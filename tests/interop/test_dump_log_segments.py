@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.log.batches import NOW, Clock, batch, keyed
+from tests.records.packed import ACCEPTED, FORMS, HEADER, VALUES, packed_batch, plain
 
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory
 from kafkawire.log.snapshots import decode_snapshot
@@ -101,6 +102,18 @@ def test_markers_are_told_apart(kafka: ApacheKafka, root: Path) -> None:
     text = kafka.dump(files(root, "transactions-0", ".log"), "--print-data-log")
     assert (text.count("endTxnMarker: COMMIT"), text.count("endTxnMarker: ABORT")) == (20, 40)
     assert "coordinatorEpoch: 3" in text
+
+
+def test_every_form_of_compressed_records_that_a_log_accepts(kafka: ApacheKafka, tmp_path: Path) -> None:
+    logs = LogDirectory(tmp_path, clock=Clock())
+    log = logs.create("packed", 0, config=LogConfig())
+    raw = plain(VALUES)[HEADER:]
+    for name in sorted(ACCEPTED):
+        codec, pack = FORMS[name]
+        log.append(packed_batch(codec, pack(raw)))
+    logs.close()
+    text = kafka.dump(files(tmp_path, "packed-0", ".log"), "--deep-iteration", "--print-data-log")
+    assert text.count("| offset: ") == len(ACCEPTED) * len(VALUES)
 
 
 def test_the_tool_does_complain_of_damage(kafka: ApacheKafka, root: Path, tmp_path: Path) -> None:

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import batch, records
 
+from kafkawire.broker.journal import JournalError
+from kafkawire.cli.main import main
 from kafkawire.inspect import read_directories
 from kafkawire.log import DiskFiles, LogDirectory
 from kafkawire.log.findings import verify_paths
+from kafkawire.log.verify import open_log
+from kafkawire.testing.running import RunningBroker
 
 if TYPE_CHECKING:
     from tests.interop.apache_kafka import ApacheKafka
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 aiokafka = pytest.importorskip("aiokafka", reason="aiokafka produces what Kafka writes")
+JOURNAL = "__cluster_metadata-0"
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 
 
@@ -121,6 +126,50 @@ def test_kafka_goes_on_where_we_stopped(kafka: ApacheKafka, made: Path, tmp_path
         values = asyncio.run(_consume(address, "plain", 1001))
     assert values[-1] == b"from us"
     assert list(verify_paths([tmp_path / "data"])) == []
+
+
+def test_our_broker_refuses_kafkas_journal_and_a_repair_finds_nothing_wrong(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = {path.name: path.read_bytes() for path in (copy / JOURNAL).iterdir()}
+    with pytest.raises(JournalError, match="Apache Kafka wrote this journal"), RunningBroker(copy):
+        pass
+    assert main(["log", "repair", str(copy), "--apply"]) == 0
+    assert capsys.readouterr().out == "no fault found\n"
+    assert {path.name: path.read_bytes() for path in (copy / JOURNAL).iterdir()} == journal
+
+
+def test_our_broker_goes_on_where_kafka_stopped(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = {path.name: path.read_bytes() for path in (copy / JOURNAL).iterdir()}
+    assert main(["log", "repair", str(copy), "--adopt", "--apply"]) == 0
+    assert "Apache Kafka wrote this journal" in capsys.readouterr().out
+    assert {path.name: path.read_bytes() for path in (copy / f"{JOURNAL}.kafka").iterdir()} == journal
+    with RunningBroker(copy) as broker:
+        configs = {topic.name: topic.configs for topic in broker.broker.node.topics}
+        assert configs["plain"] == {}
+        assert configs["keys"]["cleanup.policy"] == "compact"
+        assert configs["__transaction_state"]["cleanup.policy"] == "compact"
+        assert len(broker.records("plain")) == 1000
+        assert broker.produce("plain", b"from us") == 1000
+        largest = max(max(log.producers.entries, default=-1) for log in broker.broker.node.logs.partitions.values())
+        assert broker.call(broker.broker.node.producer_ids.take) > largest
+    assert main(["log", "repair", str(copy)]) == 0
+
+
+def test_kafka_goes_on_after_our_repair(kafka: ApacheKafka, made: Path, tmp_path: Path) -> None:
+    """One batch of a log is lost, and an empty one has its offsets: Kafka's tools and its broker take it as it is."""
+    data = Path(shutil.copytree(made / "data", tmp_path / "data"))
+    path = data / "plain-0" / "00000000000000000000.log"
+    scan = open_log(path).scan
+    content = bytearray(path.read_bytes())
+    content[scan.position[1] + 70] ^= 0xFF
+    path.write_bytes(content)
+    lost = scan.record_count[1]
+    assert main(["log", "repair", str(data), "--keep-after", "--apply"]) == 0
+    text = kafka.dump([path, path.with_suffix(".index"), path.with_suffix(".timeindex")], "--deep-iteration")
+    assert "count: 0 " in text
+    with kafka.broker(tmp_path) as address:
+        assert len(asyncio.run(_consume(address, "plain", 1000 - lost))) == 1000 - lost
 
 
 async def _consume(address: str, topic: str, count: int) -> list[bytes | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from tests.interop import questions, questions_of_administrators, questions_of_clients
+from tests.interop import questions, questions_of_administrators, questions_of_clients, questions_with_repetitions
 from tests.interop.answers import Asked, common_versions, comparable, differences
 from tests.interop.questions import ORDERS, PREPARED, RECORDS
 from tests.interop.waiting import until
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from tests.interop.our_broker import OurBroker
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
-QUESTIONS = questions.QUESTIONS | questions_of_clients.QUESTIONS | questions_of_administrators.QUESTIONS
+QUESTIONS = (
+    questions.QUESTIONS
+    | questions_of_clients.QUESTIONS
+    | questions_of_administrators.QUESTIONS
+    | questions_with_repetitions.QUESTIONS
+)
 KNOWN = {"an operation that is none": "Apache Kafka has an unknown server error for it"}
 
 

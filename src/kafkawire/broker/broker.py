@@ -81,7 +81,7 @@ class Broker:
             await self.server.close()
             self.node.close()
             raise
-        self._maintenance = Maintenance(self.node)
+        self._maintenance = Maintenance(self.node, self.dispatcher.turns)
         self._maintenance.start()
         self.dispatcher.watchdog.start()
         self._started = True

@@ -222,7 +222,7 @@ class Changes:
                         yield flush.run
                     finally:
                         log.finish_flush(flush)
-        node.logs.configure(topic.name, config)
+        node.logs.configure(topic.name, config, range(topic.partitions))
 
     def _delete_logs(self, topic: Topic) -> Lengthy[None]:
         node, name = self._node, topic.name

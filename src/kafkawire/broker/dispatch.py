@@ -9,7 +9,8 @@ Rules:
   them before it makes an answer about them; `begin` writes them before any other API is served.
 - A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
   with more than MOST_ELEMENTS is refused.
-- The answer of a request that needed several turns is encoded in a thread.
+- The answer of a request that needed several turns is encoded in a thread, and the refusal of a large one is made in
+  one: `refuse` sees the request and nothing of the node.
 - An interceptor serves in the handler's place, and may let it: tests use it to watch, to delay and to fail requests.
 """
 
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.listeners import Endpoint
-from kafkawire.broker.routes import Route
+from kafkawire.broker.routes import NO_ERRORS, Route
 from kafkawire.broker.serving import (
     ANONYMOUS,
     CloseConnectionError,
@@ -36,7 +37,7 @@ from kafkawire.broker.serving import (
     served_apis,
 )
 from kafkawire.broker.turns import TURN_SECONDS, Turns, start
-from kafkawire.broker.watchdog import Watchdog
+from kafkawire.broker.watchdog import NOTABLE_SECONDS, Watchdog
 from kafkawire.codec import CodecError, ElementLimitError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message
@@ -152,7 +153,8 @@ class Dispatcher:
             call.answer = self._serve(call)
         except Exception as error:
             call.answer = self._explain(call, error)
-        self.watchdog.check(began, route.api.name)
+        if perf_counter() - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, route.api.name)
         return call
 
     async def wait(self, call: Call) -> None:
@@ -163,10 +165,13 @@ class Dispatcher:
         except RefusedRequestError:
             raise
         except Exception as error:
-            call.answer = self._explain(call, error)
-        if call.context.was_paused and isinstance(call.answer, Message):
-            write = partial(call.route.write, call.answer, call.context.correlation_id)
-            call.written = await asyncio.get_running_loop().run_in_executor(None, write)
+            if call.context.is_large:
+                explain = partial(self._explain, call, error)
+                call.answer = await asyncio.get_running_loop().run_in_executor(None, explain)
+            else:
+                call.answer = self._explain(call, error)
+        if call.context.was_paused and isinstance(call.answer, Message | Streamed):
+            call.written = await asyncio.get_running_loop().run_in_executor(None, self._write, call)
 
     def finish(self, call: Call) -> tuple[Sequence[Part], int]:
         """The parts of the answer's frame and the size of all; none where the client expects nothing.
@@ -176,16 +181,19 @@ class Dispatcher:
         began = perf_counter()
         parts, size, errors = call.written or self._write(call)
         metrics = call.route.metrics
-        for code in errors:
-            metrics.count_error(code)
-        seconds = perf_counter() - call.started
+        for code, times in errors.items():
+            metrics.count_error(code, times)
+        now = perf_counter()
+        seconds = now - call.started
         metrics.add(call.size, size, seconds)
-        self.watchdog.check(began, call.route.api.name)
+        if now - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, call.route.api.name)
         if self._tells_all:
             _tell(call, size, seconds)
         return parts, size
 
-    def _write(self, call: Call) -> tuple[Sequence[Part], int, Sequence[int]]:
+    def _write(self, call: Call) -> Written:
+        """The answer as bytes; any thread may call it, unless records are to be written for it."""
         answer = call.answer
         if isinstance(answer, Unwritten):
             try:
@@ -193,7 +201,7 @@ class Dispatcher:
             except Exception as error:
                 answer = self._explain(call, error)
         if answer is None:
-            return (), 0, ()
+            return (), 0, NO_ERRORS
         message, contents = answer if isinstance(answer, Streamed) else (answer, ())
         assert isinstance(message, Message)
         parts, size, errors = call.route.write(message, call.context.correlation_id)

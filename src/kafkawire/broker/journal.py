@@ -7,6 +7,8 @@ Rules:
 - A change is flushed before `write` returns.
 - Each record's value is: frame version 1, record type, record version (varints), then the record.
 - Opening replays all of it; records of kinds this node does not write are passed over.
+- Offsets follow each other without a gap. A journal that is not so, or not whole, is restored before it is opened
+  (`restoration`).
 - When it has grown far beyond what it says, the whole state is written once more as one change, and what was before it
   goes. A stop in between leaves both, which replay to the same.
 """
@@ -29,9 +31,11 @@ from kafkawire.records import BatchBuilder, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from kafkawire.log.partition import Partition
     from kafkawire.messages import Message
+    from kafkawire.records import Batch
 
 FRAME_VERSION: Final = 1
 _KINDS: Final[dict[int, type[Message]]] = {
@@ -72,12 +76,9 @@ class Journal:
 
     def write(self, changes: Iterable[Message]) -> None:
         """Add records as one change, durably."""
-        builder = BatchBuilder()
-        now = self._log.clock()
-        for change in changes:
-            builder.append(None, encode(change), timestamp=now)
-        if builder.count:
-            self._log.append(builder.build())
+        batch = encode_change(changes, self._log.clock())
+        if batch:
+            self._log.append(batch)
             self._log.flush()
 
     def replay(self) -> Iterator[Message]:
@@ -85,11 +86,27 @@ class Journal:
         offset = self._log.log_start_offset
         while offset < self._log.end_offset:
             for batch in read_batches(self._log.read(offset, 1 << 20).read()):
-                for record in batch.records():
-                    message = decode(record.value, record.offset)
-                    if message is not None:
-                        yield message
+                yield from read_change(batch, self._log.directory)
                 offset = batch.next_offset
+
+
+def encode_change(changes: Iterable[Message], now: int) -> bytes:
+    """Records as the one batch of a change; no bytes for no record."""
+    builder = BatchBuilder()
+    for change in changes:
+        builder.append(None, encode(change), timestamp=now)
+    return builder.build() if builder.count else b""
+
+
+def read_change(batch: Batch, path: Path) -> Iterator[Message]:
+    """The records of one change that this node knows; an error names the path."""
+    if batch.is_control:
+        return
+    try:
+        found = [decode(record.value, record.offset) for record in batch.records()]
+    except KafkaWireError as error:
+        raise JournalError(f"{path}: {error}") from error
+    yield from (message for message in found if message is not None)
 
 
 def encode(change: Message) -> bytes:
@@ -106,7 +123,10 @@ def decode(value: bytes | memoryview | None, offset: int) -> Message | None:
     """The record in a value; None for one of another kind."""
     if value is None or len(value) < 3 or value[0] != FRAME_VERSION:
         raise JournalError(f"metadata record {offset}: expected frame version {FRAME_VERSION}")
-    code, position = read_uvarint(value, 1, len(value))
-    version, position = read_uvarint(value, position, len(value))
-    kind = _KINDS.get(code)
-    return None if kind is None else kind.decode_prefix(value, version, position)[0]
+    try:
+        code, position = read_uvarint(value, 1, len(value))
+        version, position = read_uvarint(value, position, len(value))
+        kind = _KINDS.get(code)
+        return None if kind is None else kind.decode_prefix(value, version, position)[0]
+    except KafkaWireError as error:
+        raise JournalError(f"metadata record {offset}: {error}") from error

@@ -4,6 +4,7 @@ Rules:
 - Logs are flushed when flush.ms asks for it, cut by retention, compacted; checkpoints follow.
 - What takes long runs in a thread, one step after the other, and requests are served meanwhile: syncs, through the same
   flusher as acknowledgements; the steps of retention and compaction (`log.lengthy`); the removal of deleted logs.
+- The loop is given back every few milliseconds, however many partitions there are.
 - A task of one kind begins anew only when it has ended. When the broker stops, it ends after the step under way.
 - A fault of one log is logged, and the others go on.
 """
@@ -15,13 +16,15 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from kafkawire.broker import threads
 from kafkawire.broker.events import tell
+from kafkawire.broker.turns import Pace, Turns
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.compaction import compaction, is_due
 from kafkawire.log.retention import removal, retention
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from kafkawire.broker.clock import Timer
     from kafkawire.broker.node import Node
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
 
 T = TypeVar("T")
+TopicPartition = tuple[str, int]
 _log = logging.getLogger("kafkawire.broker")
 REMOVAL_MS: Final = 5000
 """How often it is looked for files whose time has come: each knows its own, by the delay of its topic."""
@@ -37,8 +41,9 @@ REMOVAL_MS: Final = 5000
 class Maintenance:
     """The timers of one node, and what they set off."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, turns: Turns | None = None) -> None:
         self._node = node
+        self._turns = turns or Turns()
         self._timers: dict[Callable[[], Awaitable[None]], Timer] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -64,7 +69,7 @@ class Maintenance:
     async def flush_due(self) -> None:
         """Sync the logs whose records have waited long enough, and those of finished segments."""
         now = self._node.clock.now()
-        for (topic, index), log in self._logs():
+        async for (topic, index), log in self._logs():
             if log.flush_is_due(now):
                 self._node.flusher.flush(topic, index, log)
 
@@ -74,65 +79,57 @@ class Maintenance:
 
     async def apply_retention(self) -> None:
         """Let segments go that are too old or too many, and forget silent producers."""
-        for (topic, index), log in self._logs():
+        async for (topic, index), log in self._logs():
             before = log.log_start_offset
             try:
-                await self._run(log, retention(log))
+                await self._run((topic, index), log, retention(log))
             except KafkaWireError as error:
-                self._report(f"retention of {topic}-{index}", log, error)
+                self._report("retention", (topic, index), log, error)
             if log.log_start_offset != before:
                 self._node.watchers.notify(topic, index)
                 tell("records expired", partition=f"{topic}-{index}", start=log.log_start_offset, was=before)
 
     async def remove_files(self) -> None:
         """Remove the files of segments and partitions that were deleted file.delete.delay.ms ago."""
-        for (topic, index), log in list(self._node.logs.partitions.items()):
+        async for (topic, index), log in self._logs(of_all=True):
             try:
-                await self._run(log, removal(log))
+                await self._run((topic, index), log, removal(log))
             except KafkaWireError as error:
-                self._report(f"removing files of {topic}-{index}", log, error)
+                self._report("removing files", (topic, index), log, error)
         await self._in_thread(self._node.logs.purge)
 
     async def compact(self) -> None:
         """Compact the logs that ask for it and have enough new records."""
         if not self._node.config.boolean("log.cleaner.enable"):
             return
-        for (topic, index), log in self._logs():
+        async for (topic, index), log in self._logs():
             try:
                 if log.config.compacts and is_due(log):
                     await self._node.flusher.wait(topic, index, log, log.end_offset - 1)
                     before = log.segments.size
-                    if await self._run(log, compaction(log)):
+                    if await self._run((topic, index), log, compaction(log)):
                         tell("log compacted", partition=f"{topic}-{index}", bytes=log.segments.size, was=before)
             except KafkaWireError as error:
-                self._report(f"compaction of {topic}-{index}", log, error)
+                self._report("compaction", (topic, index), log, error)
 
-    def _logs(self) -> list[tuple[tuple[str, int], Partition]]:
-        return [(key, log) for key, log in self._node.logs.partitions.items() if key[0] in self._node.topics]
+    async def _logs(self, *, of_all: bool = False) -> AsyncIterator[tuple[TopicPartition, Partition]]:
+        """The logs of topics, or with `of_all` every one, in turns with requests; a log that goes is left out."""
+        pace = Pace(self._turns)
+        for key, log in list(self._node.logs.partitions.items()):
+            await pace.yield_if_due()
+            if self._is_served(key, log) and (of_all or key[0] in self._node.topics):
+                yield key, log
 
-    def _is_served(self, log: Partition) -> bool:
-        return not self._stopping and log in self._node.logs.partitions.values()
+    def _is_served(self, key: TopicPartition, log: Partition) -> bool:
+        return not self._stopping and self._node.logs.partitions.get(key) is log
 
-    def _report(self, what: str, log: Partition, error: KafkaWireError) -> None:
-        if self._is_served(log):
-            _log.error("%s failed: %s", what, error)
+    def _report(self, what: str, key: TopicPartition, log: Partition, error: KafkaWireError) -> None:
+        if self._is_served(key, log):
+            _log.error("%s of %s-%d failed: %s", what, *key, error)
 
-    async def _run(self, log: Partition, work: Lengthy[T]) -> T | None:
-        """What lengthy work returns, its steps done in a thread; None if the broker stops or the log goes meanwhile."""
-        try:
-            step = next(work)
-            while self._is_served(log):
-                try:
-                    await self._in_thread(step)
-                except Exception as error:
-                    step = work.throw(error)
-                else:
-                    step = next(work)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]  # what the generator returned
-        finally:
-            work.close()
-        return None
+    async def _run(self, key: TopicPartition, log: Partition, work: Lengthy[T]) -> T | None:
+        """The result of lengthy work; None if the broker stops or the log goes meanwhile."""
+        return await threads.run(work, partial(self._is_served, key, log))
 
     async def _in_thread(self, step: Step) -> None:
         await asyncio.get_running_loop().run_in_executor(None, step)

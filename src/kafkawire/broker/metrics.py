@@ -39,9 +39,9 @@ class ApiMetrics:
         self.seconds += seconds
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
 
-    def count_error(self, code: int) -> None:
-        """Count a request, or a partition of one, that was refused."""
-        self.errors[code] = self.errors.get(code, 0) + 1
+    def count_error(self, code: int, times: int = 1) -> None:
+        """Count a request, or partitions of one, that were refused."""
+        self.errors[code] = self.errors.get(code, 0) + times
 
 
 class Metrics:
@@ -65,7 +65,14 @@ class Metrics:
 
     def page(self, gauges: Iterable[Gauge]) -> str:
         """The whole page in Prometheus' text format."""
-        return "".join(f"{line}\n" for line in (*self._lines(), *_gauge_lines(gauges)))
+        lines = GaugeLines()
+        for gauge in gauges:
+            lines.add(gauge)
+        return self.text(lines)
+
+    def text(self, gauges: GaugeLines) -> str:
+        """The page with gauges that are written already."""
+        return "".join(f"{line}\n" for line in (*self._lines(), *gauges))
 
     def _lines(self) -> Iterator[str]:
         apis = sorted(self._apis.items())
@@ -105,14 +112,21 @@ def _family(name: str, kind: str, words: str) -> Iterator[str]:
     yield f"# TYPE {name} {kind}"
 
 
-def _gauge_lines(gauges: Iterable[Gauge]) -> Iterator[str]:
-    last = None
-    for name, labels, value in sorted(gauges, key=lambda gauge: gauge.name):
-        if name != last:
+class GaugeLines:
+    """The lines of gauges, by their names; one is added at a time, because there may be many."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, list[str]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        for name, lines in sorted(self._families.items()):
             yield f"# TYPE {name} gauge"
-            last = name
+            yield from lines
+
+    def add(self, gauge: Gauge) -> None:
+        name, labels, value = gauge
         inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        yield f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
+        self._families.setdefault(name, []).append(f"{name}{{{inside}}} {value}" if inside else f"{name} {value}")
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 Rules:
 - One request a connection; what is not a short GET is answered 404 or 400 and closed.
-- The page is made on the broker's loop, so its numbers belong together.
+- The page is made on the broker's loop, in turns with requests: the numbers of one partition belong together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.listeners import CannotListenError, Endpoint
+from kafkawire.broker.metrics import GaugeLines
 from kafkawire.broker.service import Gauge
+from kafkawire.broker.turns import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +48,7 @@ class MetricsPage:
         try:
             async with asyncio.timeout(_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-            status, body = self._page(head.split(b"\r\n", 1)[0])
+            status, body = await self._page(head.split(b"\r\n", 1)[0])
             writer.write(
                 f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
                 f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
@@ -58,13 +60,19 @@ class MetricsPage:
         finally:
             writer.close()
 
-    def _page(self, line: bytes) -> tuple[str, bytes]:
+    async def _page(self, line: bytes) -> tuple[str, bytes]:
         words = line.split()
         if len(words) != 3 or words[0] != b"GET":
             return "400 Bad Request", b"expected GET /metrics\n"
         if words[1] != b"/metrics":
             return "404 Not Found", b"the page is /metrics\n"
-        return "200 OK", self._broker.metrics.page(gauges(self._broker)).encode()
+        pace = Pace(self._broker.dispatcher.turns)
+        lines = GaugeLines()
+        for gauge in gauges(self._broker):
+            lines.add(gauge)
+            await pace.yield_if_due()
+        text = self._broker.metrics.text(lines)
+        return "200 OK", await asyncio.get_running_loop().run_in_executor(None, text.encode)
 
 
 def gauges(broker: Broker) -> Iterator[Gauge]:
@@ -76,11 +84,13 @@ def gauges(broker: Broker) -> Iterator[Gauge]:
     yield Gauge("kafkawire_leader_epoch", {}, node.leader_epoch)
     watchdog = broker.dispatcher.watchdog
     yield Gauge("kafkawire_loop_longest_step_seconds", {}, round(watchdog.longest, 6))
-    for api, count in watchdog.blocked.items():
+    for api, count in list(watchdog.blocked.items()):
         yield Gauge("kafkawire_loop_blocked_steps", {"api": api}, count)
-    for topic in node.topics:
+    for topic in list(node.topics):
         for index in range(topic.partitions):
-            log = node.log(topic.name, index)
+            log = node.logs.partitions.get((topic.name, index))
+            if log is None:
+                continue  # deleted while the page was made
             labels = {"topic": topic.name, "partition": str(index)}
             yield Gauge("kafkawire_log_bytes", labels, log.segments.size)
             yield Gauge("kafkawire_log_start_offset", labels, log.log_start_offset)

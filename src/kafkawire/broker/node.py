@@ -24,8 +24,10 @@ from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.held import WriteGroup
 from kafkawire.broker.journal import Journal
+from kafkawire.broker.journal_state import JournalState
 from kafkawire.broker.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker.producer_ids import ProducerIds
+from kafkawire.broker.restoration import naming_files, restore
 from kafkawire.broker.sessions import FetchSessions
 from kafkawire.broker.topics import CLUSTER_METADATA, Topic, Topics
 from kafkawire.broker.watchers import Watchers
@@ -34,12 +36,8 @@ from kafkawire.log.checkpoints import META, read_properties
 from kafkawire.log.configs import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
 from kafkawire.messages import (
-    ConfigRecord,
-    PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
 )
 from kafkawire.messages.errors import (
     FencedLeaderEpochError,
@@ -78,14 +76,16 @@ class Node:
         self.rack = config.text("broker.rack") or None
         self.endpoints = {PLAINTEXT: Endpoint(DEFAULT_HOST, 0)}
         """Where the clients of each listener are told to connect; known once the server listens."""
-        self.cluster_id = _identity(files, root)
-        self.logs = LogDirectory(
-            root,
-            files=files,
-            clock=clock.now,
-            config=config.log_config({}),
-            properties={"node.id": str(self.id), "cluster.id": self.cluster_id},
-        )
+        with naming_files():
+            restore(files, root, config, clock.now())
+            self.cluster_id = _identity(files, root)
+            self.logs = LogDirectory(
+                root,
+                files=files,
+                clock=clock.now,
+                config=config.log_config({}),
+                properties={"node.id": str(self.id), "cluster.id": self.cluster_id},
+            )
         self.topics = Topics()
         self.watchers = Watchers()
         self.flusher = Flusher(self.watchers.notify)
@@ -158,7 +158,10 @@ class Node:
 
         With `hold` the bytes stay in memory until the group of `Node.hold` is written.
         """
-        log = self.log(topic, index)
+        return self.append_to(self.log(topic, index), topic, index, batches, hold=hold)
+
+    def append_to(self, log: Partition, topic: str, index: int, batches: Bytes, *, hold: bool) -> AppendResult:
+        """Append batches to the log of a partition, as `append` does."""
         try:
             result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
         except KafkaStorageError as error:
@@ -257,31 +260,14 @@ class Node:
             _log.error("records are refused, %s", error.message)
 
     def _replay(self) -> None:
+        state = JournalState(self.topics)
         for change in self.journal.replay():
-            match change:
-                case TopicRecord():
-                    self.topics.add(Topic(change.name, change.topic_id, 0))
-                case PartitionRecord():
-                    topic = self.topics.get_id(change.topic_id)
-                    topic.partitions = max(topic.partitions, change.partition_id + 1)
-                case RemoveTopicRecord():
-                    topic = self.topics.get_id(change.topic_id)
-                    self._removed[topic.id] = topic.name
-                    self.topics.remove(topic)
-                case ConfigRecord():
-                    self._replay_config(change)
-                case ProducerIdsRecord():
-                    self.producer_ids.restore(change.next_producer_id)
-                case RegisterBrokerRecord():
-                    self.leader_epoch = change.broker_epoch
-
-    def _replay_config(self, change: ConfigRecord) -> None:
-        if change.resource_type == BROKER_RESOURCE:
-            self.config.change(change.resource_name, {change.name: change.value})
-        elif (topic := self.topics.find(change.resource_name)) is not None:
-            topic.configs.pop(change.name, None)
-            if change.value is not None:
-                topic.configs[change.name] = change.value
+            state.apply(change)
+        self._removed = state.removed
+        for resource, changes in state.broker_settings.items():
+            self.config.change(resource, changes)
+        self.producer_ids.restore(state.next_producer_id)
+        self.leader_epoch = state.leader_epoch
 
     def _begin_epoch(self) -> None:
         """After anything but a clean stop, offsets may be given out anew: a new leader epoch tells them apart."""
@@ -301,13 +287,11 @@ class Node:
                 )
             if log.topic_id in self._removed or (log.topic_id is None and self._is_removed(name)):
                 self.logs.delete(name, index)
-            elif name not in self.topics and name != CLUSTER_METADATA:
-                _log.warning("%s belongs to no topic that this node knows, and is left alone", log.directory)
         for topic in self.topics:
             config = self.apply_settings(topic)
-            for index in range(topic.partitions):
-                self.logs.create(topic.name, index, topic_id=topic.id, config=config)
-            self.logs.configure(topic.name, config)
+            numbers = range(topic.partitions)
+            self.logs.create_all(topic.name, numbers, topic_id=topic.id, config=config)
+            self.logs.configure(topic.name, config, numbers)
 
     def _is_removed(self, name: str) -> bool:
         """Whether the last topic of a name was deleted: a power cut may have taken the id that its log would tell."""

@@ -7,6 +7,8 @@ Rules:
 - Readers see up to the high watermark, of committed records up to the last stable offset, replicas to the end. Between
   that and the end there is nothing to read, and no error.
 - An error carries no numbers: high watermark, last stable offset and log start are -1.
+- A fetch that waits keeps the pieces it has. It reads again the partitions that changed, and those whose records it
+  holds, because their files may be gone meanwhile.
 - Limits are those of stored bytes. Converting them for old readers comes afterwards, and any thread may do it.
 """
 
@@ -29,7 +31,10 @@ from kafkawire.messages.errors import (
 from kafkawire.records import Codec, RecordsError, convert, read_batches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from kafkawire.broker.node import Node
+    from kafkawire.broker.serving import RequestContext
     from kafkawire.broker.sessions import Wanted
     from kafkawire.log.partition import Partition
 
@@ -87,16 +92,52 @@ class Piece:
         return Told(self.data.high_watermark, self.data.log_start_offset, is_news, has_records, failed)
 
 
-def read_all(node: Node, wanted: list[Wanted], reader: Reader) -> list[Piece]:
-    """Read what is there of every partition, within the limits."""
-    pieces = []
-    left, is_first = reader.max_bytes, True
-    for each in wanted:
-        piece = read_one(node, each, reader, left, is_first=is_first)
-        left = max(0, left - piece.size)
-        is_first = is_first and not piece.size
-        pieces.append(piece)
-    return pieces
+class Reading:
+    """The pieces of one fetch, in the order of its partitions."""
+
+    def __init__(self, node: Node, wanted: Sequence[Wanted], reader: Reader) -> None:
+        self.pieces: list[Piece] = []
+        self.is_settled = False
+        """Whether waiting longer would not change the answer."""
+        self._node = node
+        self._wanted = wanted
+        self._reader = reader
+        self._size = 0
+        self._holding: set[int] = set()
+
+    @property
+    def holds_records(self) -> bool:
+        return bool(self._holding)
+
+    def is_enough(self, min_bytes: int) -> bool:
+        return self.is_settled or self._size >= min_bytes
+
+    async def read(self, context: RequestContext) -> None:
+        """Read what is there of every partition, within the limits."""
+        for position, wanted in enumerate(self._wanted):
+            piece = self._read(wanted)
+            self.pieces.append(piece)
+            if piece.content is not None:
+                self._holding.add(position)
+            await context.yield_if_due()
+
+    async def read_again(self, positions: Iterable[int], context: RequestContext) -> None:
+        """Read the partitions at these positions again, and those whose records are held."""
+        for position in sorted(self._holding.union(positions)):
+            self._size -= self.pieces[position].size
+            piece = self.pieces[position] = self._read(self._wanted[position])
+            if piece.content is None:
+                self._holding.discard(position)
+            else:
+                self._holding.add(position)
+            await context.yield_if_due()
+
+    def _read(self, wanted: Wanted) -> Piece:
+        left = max(0, self._reader.max_bytes - self._size)
+        piece = read_one(self._node, wanted, self._reader, left, is_first=not self._size)
+        self._size += piece.size
+        self.is_settled = self.is_settled or piece.is_settled
+        return piece
 
 
 def read_one(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bool) -> Piece:
@@ -133,7 +174,11 @@ def _refused(wanted: Wanted, code: int) -> FetchResponse.PartitionData:
 
 def _read(node: Node, wanted: Wanted, reader: Reader, left: int, *, is_first: bool) -> Piece:
     name = wanted.topic
-    topic = node.topics.get(name) if isinstance(name, str) else node.topics.get_id(name)
+    topic = node.topics.find(name) if isinstance(name, str) else node.topics.find_id(name)
+    if topic is None:
+        by_name = isinstance(name, str)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID
+        return Piece(wanted, _refused(wanted, code))
     log = node.log(topic.name, wanted.index)
     node.check_leader_epoch(wanted.leader_epoch)
     watermark, stable = log.high_watermark, log.last_stable_offset

@@ -7,7 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.refusals import error_paths, errors_at
 from kafkawire.messages import RequestHeader
@@ -15,7 +17,7 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import ResponseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from kafkawire.broker.metrics import ApiMetrics
@@ -23,14 +25,10 @@ if TYPE_CHECKING:
     from kafkawire.broker.serving import Served
     from kafkawire.messages import Message
 
+    Written = tuple[Sequence[Part], int, Mapping[int, int]]
+    """The parts of an answer's frame, the size of all, and how often each error code occurs in it."""
 
-class Written(NamedTuple):
-    """An answer as bytes."""
-
-    parts: Sequence[Part]
-    size: int
-    errors: list[int]
-    """The error codes in it, for the metrics."""
+NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Route:
@@ -57,6 +55,7 @@ class Route:
         return self._request.decode_prefix(frame, self.version, offset, limit=limit)[0]
 
     def write(self, message: Message, correlation_id: int) -> Written:
-        """The frame of an answer; any thread may call it."""
+        """The parts of an answer's frame, the size of all, and the error codes in it; any thread may call it."""
         errors = errors_at(self._error_paths, message)
-        return Written(*self._writer.write(message, correlation_id), errors)
+        parts, size = self._writer.write(message, correlation_id)
+        return parts, size, Counter(errors) if errors else NO_ERRORS

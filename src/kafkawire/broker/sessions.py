@@ -7,6 +7,10 @@ Rules:
 - A partition is left out of a response only if nothing the client can see has changed: no records, no error, the same
   high watermark and log start. An error makes the next good answer count as changed.
 - A partition that returned records moves to the end, so that the others come first next time.
+- A session has at most MOST_PARTITIONS, because every fetch in it looks at all of them. No session is made for more;
+  one that would grow past them ends, and its client goes on with full fetches.
+- A fetch may finish after its session was evicted or changed by a later fetch: it then notes what it answered in the
+  partitions that are left, and the client learns of the eviction by its next fetch.
 - A full cache makes room only by dropping a session unused for two minutes, or one older than that with fewer
   partitions; else no session is made, and the client goes on with full fetches.
 """
@@ -22,7 +26,7 @@ from uuid import UUID
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 NO_SESSION: Final = 0
 FULL: Final = 0
@@ -30,6 +34,7 @@ SESSIONLESS: Final = -1
 FIRST_EPOCH: Final = 1
 LAST_EPOCH: Final = 2**31 - 1
 EVICTION_AGE_MS: Final = 120_000
+MOST_PARTITIONS: Final = 10_000
 
 Topic = str | UUID
 Key = tuple[Topic, int]
@@ -116,7 +121,7 @@ class Fetching:
     def __init__(
         self,
         sessions: FetchSessions,
-        wanted: list[Wanted],
+        wanted: Sequence[Wanted],
         *,
         session: Session | None = None,
         may_create: bool = False,
@@ -130,6 +135,11 @@ class Fetching:
         self._may_create = may_create
         self._uses_ids = uses_ids
 
+    @property
+    def has_session(self) -> bool:
+        """Whether there is a session to answer in, or one may be made; it has at most MOST_PARTITIONS."""
+        return self._session is not None or (self._may_create and len(self.wanted) <= MOST_PARTITIONS)
+
     def finish(self, answers: list[tuple[Wanted, Told]]) -> tuple[int, list[bool]]:
         """The session id to answer with, and which of the answers to send."""
         if self._session is not None:
@@ -139,8 +149,8 @@ class Fetching:
             created = self._sessions.create(self._uses_ids, len(answers))
             if created is not None:
                 for wanted, told in answers:
-                    created.apply([wanted], ())
-                    created.known[wanted.key].tell(told)
+                    known = created.known[wanted.key] = _Known(wanted)
+                    known.tell(told)
                 return created.id, [True] * len(answers)
         return NO_SESSION, [True] * len(answers)
 
@@ -162,8 +172,8 @@ class FetchSessions:
         self,
         session_id: int,
         epoch: int,
-        wanted: list[Wanted],
-        forgotten: Iterable[Key] = (),
+        wanted: Sequence[Wanted],
+        forgotten: Sequence[Key] = (),
         *,
         uses_ids: bool = False,
     ) -> Fetching:
@@ -179,7 +189,13 @@ class FetchSessions:
             return Fetching(self, [], error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_ids != uses_ids:
             return Fetching(self, [], error=ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if len(wanted) > MOST_PARTITIONS or len(forgotten) > MOST_PARTITIONS:
+            del self._sessions[session_id]
+            return Fetching(self, [], error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.apply(wanted, forgotten)
+        if len(session.known) > MOST_PARTITIONS:
+            del self._sessions[session_id]
+            return Fetching(self, [], error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if not session.known:
             del self._sessions[session_id]
             return Fetching(self, [])
@@ -190,7 +206,7 @@ class FetchSessions:
 
     def create(self, uses_ids: bool, size: int) -> Session | None:
         """A new session for that many partitions, if there is room or room can be made."""
-        if len(self._sessions) >= self.slots and not self._evict(size):
+        if size > MOST_PARTITIONS or (len(self._sessions) >= self.slots and not self._evict(size)):
             return None
         session_id = self._random.randint(1, LAST_EPOCH)
         while session_id in self._sessions:

@@ -5,6 +5,7 @@ Rules:
 - Each pass of the loop runs one queued turn, in order of arrival. Sockets and timers are served between two passes, so
   that a new request waits for one turn at most, however many are queued.
 - A coroutine that finishes in its first turn costs no task: `start` runs it, and `Started` continues it later.
+- Work of the broker itself keeps the same rule: a `Pace` for a coroutine, `Turns.run` for steps.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine, Generator, Iterator
     from typing import Any
 
     from kafkawire.broker.watchdog import Watchdog
@@ -38,6 +39,23 @@ class Turns:
         """Run `work` on its turn; it returns whether it had anything to do."""
         self._waiting.append(work)
         self._schedule()
+
+    def run(self, steps: Iterator[None]) -> bool:
+        """Run the steps of long work: as many as one turn allows at once, the others on later turns.
+
+        Returns whether all of them have run.
+        """
+
+        def continue_work() -> bool:
+            self.run(steps)
+            return True
+
+        ends = perf_counter() + TURN_SECONDS
+        for _ in steps:
+            if perf_counter() >= ends:
+                self.call(continue_work)
+                return False
+        return True
 
     async def next(self) -> float:
         """Wait for the next turn; returns when it ends."""
@@ -66,6 +84,21 @@ class Turns:
         finally:
             if self._waiting:
                 self._schedule()
+
+
+class Pace:
+    """A coroutine's own turns, where it does not serve a request."""
+
+    __slots__ = ("_ends", "_turns")
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._ends = perf_counter() + TURN_SECONDS
+
+    async def yield_if_due(self) -> None:
+        """Let connections be served if this turn is over."""
+        if perf_counter() >= self._ends:
+            self._ends = await self._turns.next()
 
 
 class Started(Generic[T]):

@@ -17,6 +17,8 @@ from typing import Final
 from kafkawire.broker.events import tell
 
 LIMIT_SECONDS: Final = 0.05
+NOTABLE_SECONDS: Final = 0.0005
+"""Shorter steps are not worth the time it takes to note them."""
 BEAT_SECONDS: Final = 0.1
 QUIET_SECONDS: Final = 1.0
 

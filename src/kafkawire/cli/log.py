@@ -1,4 +1,4 @@
-"""kafkawire log: what is in log directories and files, whether it is sound, and what it is made of."""
+"""kafkawire log: what is in log directories and files, whether it is sound, what it is made of, and its repair."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from typing import TYPE_CHECKING, Any
 from kafkawire.cli.commands import UsageError
 from kafkawire.cli.output import add_json_option, human_size, print_json, print_rows
 from kafkawire.cli.progress import Progress
+from kafkawire.cli.repairs import configure as configure_repair
+from kafkawire.cli.repairs import run as repair
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-HELP = "dump, verify and weigh log directories and files"
+HELP = "dump, verify, weigh and repair log directories and files"
 EXAMPLES = (
     "kafkawire log dump /var/lib/kafka/orders-0 --verify",
     "kafkawire log dump orders-0/00000000000000000000.log --records --json",
     "kafkawire log stats /var/lib/kafka/orders-0 --what-if",
+    "kafkawire log repair /var/lib/kafkawire",
 )
 SHOWN_BYTES = 60
 TOP_KEYS = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="dump|stats")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="dump|stats|repair")
     dump = verbs.add_parser("dump", help="contents of logs, indexes, snapshots and checkpoints; exit code 1 on a fault")
     dump.add_argument("paths", nargs="+", type=Path, metavar="DIR|FILE", help="log roots, partitions, or single files")
     dump.add_argument("--records", action="store_true", help="the records too, unpacked")
@@ -38,9 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     stats.add_argument("--max-bytes", type=int, metavar="N", help="look only at the first N bytes")
     stats.add_argument("--top", type=int, default=TOP_KEYS, metavar="N", help=f"how many keys to list ({TOP_KEYS})")
     add_json_option(stats)
+    configure_repair(
+        verbs.add_parser("repair", help="what is damaged in a data directory or partition; --apply repairs")
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.verb == "repair":
+        return repair(args)
     missing = [str(path) for path in args.paths if not path.exists()]
     if missing:
         raise UsageError(f"{', '.join(missing)}: no such file or directory")

@@ -7,7 +7,8 @@ Rules:
   timestamp is the one that was found, not the one that was claimed.
 - One bad record refuses its batch, and the refusal names it.
 - Magic 0 and 1 are converted to magic 2.
-- An lz4 frame has blocks that stand alone: Kafka's broker and its Java clients read no others.
+- Compressed records are in a form that every client can read (`records.portable`). An lz4 frame has blocks that stand
+  alone: Kafka's broker and its Java clients read no others.
 - Admission looks at nothing but its arguments, so that what is slow of it may run in any thread.
 """
 
@@ -33,11 +34,11 @@ from kafkawire.records import (
     MissingCodecError,
     add_sequence,
     compress,
-    decompress,
     parse_header,
     read_batches,
 )
 from kafkawire.records import CorruptRecordError as CorruptBytesError
+from kafkawire.records.portable import decompress_portable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ def _admit(head: payloads.Head, data: memoryview, config: LogConfig, now: int) -
     _check_shape(head)
     payload: Bytes = data[HEADER_SIZE:]
     codec = attributes & CODEC
-    records = decompress(codec, payload) if codec else payload
+    records = decompress_portable(codec, payload) if codec else payload
     if codec == Codec.LZ4 and not payload[4] & LZ4_BLOCKS_STAND_ALONE:
         raise InvalidRecordError("lz4 frame with blocks that depend on each other, expected blocks that stand alone")
     smallest, largest, keyless, in_order = payloads.examine(records, count, base_timestamp)

@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.log.segment import DELETED, Segment
 from kafkawire.records import read_batches
@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kafkawire.log.aborted import AbortedTransaction
+    from kafkawire.log.lengthy import Lengthy
     from kafkawire.log.segment import FileRange
     from kafkawire.records import BatchHeader
+
+
+SEARCHED_AT_ONCE: Final = 16 * 1024
+COMPRESSED: Final = 7
 
 
 class Place(NamedTuple):
@@ -114,23 +119,30 @@ class Chain:
                     return found
         return found
 
-    def find_timestamp(self, timestamp: int, start: int) -> FoundTimestamp | None:
-        """The first record from an offset on whose timestamp is not before the one given."""
-        for segment in self.starting_at(start):
+    def find_timestamp(self, timestamp: int, start: int) -> Lengthy[FoundTimestamp | None]:
+        """The first record from an offset on whose timestamp is not before the one given.
+
+        Batches that are slow to unpack are searched in steps.
+        """
+        for segment in list(self.starting_at(start)):
             if segment.largest_timestamp < timestamp:
                 continue
             first = segment.locate_time(timestamp)
             for batch in segment.batches(first.position) if first else ():
                 if batch.max_timestamp >= timestamp and batch.last_offset >= start:
-                    found = _record_at(segment, batch, timestamp, start)
-                    if found is not None:
-                        return found
+                    search = _Search(segment, batch, timestamp, start)
+                    if batch.size > SEARCHED_AT_ONCE or batch.attributes & COMPRESSED:
+                        yield search.run
+                    else:
+                        search.run()
+                    if search.found is not None:
+                        return search.found
         return None
 
-    def find_largest_timestamp(self, start: int) -> FoundTimestamp | None:
+    def find_largest_timestamp(self, start: int) -> Lengthy[FoundTimestamp | None]:
         """The first record with the largest timestamp of all."""
         largest = max((segment.largest_timestamp for segment in self.starting_at(start)), default=-1)
-        return self.find_timestamp(largest, start) if largest >= 0 else None
+        return (yield from self.find_timestamp(largest, start)) if largest >= 0 else None
 
     def add(self, segment: Segment) -> None:
         self._segments.append(segment)
@@ -159,10 +171,20 @@ def _base_offset(segment: Segment) -> int:
     return segment.base_offset
 
 
-def _record_at(segment: Segment, header: BatchHeader, timestamp: int, start: int) -> FoundTimestamp | None:
-    data = segment.file.read(header.position, header.size)
-    for batch in read_batches(data, verify=False):
-        for record in batch.records():
-            if record.timestamp >= timestamp and record.offset >= start:
-                return FoundTimestamp(record.offset, record.timestamp, batch.leader_epoch)
-    return None
+class _Search:
+    """The search for a time in one batch."""
+
+    def __init__(self, segment: Segment, batch: BatchHeader, timestamp: int, start: int) -> None:
+        self.found: FoundTimestamp | None = None
+        self._file = segment.file
+        self._batch = batch
+        self._timestamp = timestamp
+        self._start = start
+
+    def run(self) -> None:
+        data = self._file.read(self._batch.position, self._batch.size)
+        for batch in read_batches(data, verify=False):
+            for record in batch.records():
+                if record.timestamp >= self._timestamp and record.offset >= self._start:
+                    self.found = FoundTimestamp(record.offset, record.timestamp, batch.leader_epoch)
+                    return

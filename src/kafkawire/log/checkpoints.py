@@ -85,9 +85,12 @@ def read_properties(files: FileSystem, path: Path) -> dict[str, str] | None:
 
 def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> Path:
     """Write a partition's metadata file, which is then to be synced; its path."""
-    content = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
-    replace_file(files, directory / PARTITION, content.encode(), durable=False)
-    return directory / PARTITION
+    path = directory / PARTITION
+    # Without a rename: a file that is cut by a crash names no topic, which is what it said before.
+    file = files.open(path, create=True)
+    file.truncate(0)
+    file.write(0, [f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()])
+    return path
 
 
 def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:

@@ -1,6 +1,8 @@
 """Taking back the end of a log.
 
 Rules:
+- Batches that were held and could not be written are undone in memory alone, so that no further failure of the disk
+  can keep them in the log. What the disk still says of them is overwritten, or cut off, before the next write.
 - A log ends after a whole batch, wherever it is cut.
 - Epochs and producers are then what a log knows that ends there: producers come from the snapshot before, and from the
   batches since.
@@ -8,12 +10,15 @@ Rules:
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kafkawire.log.replay import replay_segments
 
 if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
+    from kafkawire.log.producers import Producer, Producers
 
 
 def cut(log: Partition, offset: int) -> None:
@@ -35,8 +40,31 @@ def cut(log: Partition, offset: int) -> None:
     forget_from(log, end)
 
 
+@dataclass(slots=True)
+class Held:
+    """Batches that wait to be written: the first offset they got, and their producers as they were before."""
+
+    first_offset: int
+    before: dict[int, Producer | None] = field(default_factory=dict)
+
+    def note(self, producer_id: int, producers: Producers) -> None:
+        """Take note of a producer before its first held batch."""
+        if producer_id not in self.before:
+            self.before[producer_id] = producers.copy_of(producer_id)
+
+
+def undo(log: Partition, held: Held) -> None:
+    """Let a log end where the held batches began; its segment has forgotten them already."""
+    log.is_as_closed = False
+    log.end_offset = held.first_offset
+    log.producers.restore(held.before)
+    with suppress(OSError):  # the file is written again with the next flush
+        log.epochs.truncate_end(held.first_offset)
+
+
 def forget_from(log: Partition, end: int) -> None:
     """Let a log end at an offset, up to which its segments reach."""
+    log.is_as_closed = False
     log.end_offset = end
     log.epochs.truncate_end(end)
     found, log.producers = log.snapshots.load(end)

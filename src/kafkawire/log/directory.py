@@ -24,30 +24,31 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from kafkawire.log import checkpoints
+from kafkawire.log.closing import close_all
 from kafkawire.log.configs import LogConfig
 from kafkawire.log.errors import storage_errors
 from kafkawire.log.files import DiskFiles, replace_file
+from kafkawire.log.lengthy import run
 from kafkawire.log.partition import Partition
 from kafkawire.log.segment import SUFFIXES, stem
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kafkawire.log.checkpoints import TopicPartition
     from kafkawire.log.files import FileSystem
     from kafkawire.log.lengthy import Lengthy, Step
+
+    Stand = tuple[TopicPartition, int, int, int, int]
+    """A partition, and its offsets for the checkpoints: recovery, log start, high watermark, cleaned."""
 
 _log = logging.getLogger("kafkawire.log")
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]+)")
 _DELETED = re.compile(r".+\.[0-9a-f]+-delete")
 _CLEAN = b'{"version":0,"brokerEpoch":-1}'
 LONGEST_NAME = 255
-
-
-def _pause() -> None:
-    pass
 
 
 def wall_clock() -> int:
@@ -101,66 +102,107 @@ class LogDirectory:
         self, topic: str, number: int, *, topic_id: UUID | None = None, config: LogConfig | None = None
     ) -> Partition:
         """Make a partition, or take the one that is there; another topic id is refused."""
-        key = topic, number
-        existing = self.partitions.get(key)
-        if existing is None:
-            if config is not None:
-                self._topic_configs[topic] = config
-            directory = self.root / f"{topic}-{number}"
-            if self._may_be_written_of(key):
-                self.checkpoint()
-            try:
-                with storage_errors(directory, "making the partition"):
-                    self._files.make_directory(directory)
-                    existing = self._open(key, directory, clean=False)
-            except KafkaStorageError:
-                with suppress(OSError):
-                    for suffix in SUFFIXES:
-                        self._files.remove(directory / (stem(0) + suffix))
-                    self._files.remove_directory(directory)
-                raise
-        if topic_id is not None and existing.topic_id != topic_id:
-            if existing.topic_id is not None:
-                raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
-            existing.set_topic_id(topic_id)
-        return existing
+        return run(self.creation(topic, [number], topic_id=topic_id, config=config))[0]
 
     def creation(
-        self, topic: str, numbers: Iterable[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
-    ) -> Lengthy[None]:
-        """Make partitions, with the disk's part of the work in steps."""
-        for number in numbers:
-            self.create(topic, number, topic_id=topic_id, config=config)
-            yield _pause
+        self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> Lengthy[list[Partition]]:
+        """Make partitions of a topic, or take those that are there; the steps may run in any thread.
 
-    def deletion(self, topic: str, numbers: Iterable[int]) -> Lengthy[None]:
-        """Take partitions away, with the disk's part of the work in steps."""
-        yield _pause
-        self.delete(topic, *numbers)
+        The caller creates a topic's partitions in one place at a time. A failure removes those that were made.
+        """
+        for number in numbers:
+            existing = self.partitions.get((topic, number))
+            if topic_id is not None and existing is not None and existing.topic_id not in (None, topic_id):
+                raise InconsistentTopicIdError(f"{topic}-{number}: id {topic_id}, the log has {existing.topic_id}")
+        missing = [(topic, number) for number in numbers if (topic, number) not in self.partitions]
+        if config is not None and missing:
+            self._topic_configs[topic] = config
+        if any(map(self._may_be_written_of, missing)):
+            yield self.begin_checkpoint()
+        made: dict[TopicPartition, Partition] = {}
+        fresh: list[Path] = []
+        try:
+            if missing:
+                yield partial(self._make, made, missing, topic_id, fresh)
+        except KafkaStorageError:
+            yield partial(self._unmake, fresh)
+            raise
+        self.partitions.update(made)
+        found = [self.partitions[topic, number] for number in numbers]
+        for log in found:
+            if topic_id is not None and log.topic_id is None:
+                log.set_topic_id(topic_id)
+        return found
+
+    def create_all(
+        self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
+    ) -> list[Partition]:
+        """Make partitions of a topic, all or none."""
+        return run(self.creation(topic, numbers, topic_id=topic_id, config=config))
+
+    def _make(
+        self,
+        made: dict[TopicPartition, Partition],
+        keys: list[TopicPartition],
+        topic_id: UUID | None,
+        fresh: list[Path],
+    ) -> None:
+        for topic, number in keys:
+            directory = self.root / f"{topic}-{number}"
+            with storage_errors(directory, "making the partition"):
+                is_new = not self._files.exists(directory)
+                if is_new:
+                    fresh.append(directory)
+                    self._files.make_directory(directory)
+                log = made[topic, number] = self._open((topic, number), directory, clean=False, is_new=is_new)
+                if topic_id is not None and log.topic_id is None:
+                    log.set_topic_id(topic_id)
+
+    def _unmake(self, directories: list[Path]) -> None:
+        for directory in directories:
+            with suppress(OSError):
+                for name in (*(stem(0) + suffix for suffix in SUFFIXES), checkpoints.PARTITION):
+                    self._files.remove(directory / name)
+                self._files.remove_directory(directory)
 
     def delete(self, topic: str, *numbers: int) -> None:
         """Take partitions away: their names are free at once, their files go with a later `purge`.
 
         One that the disk refuses to rename stays; the others go, and its error is raised at the end.
         """
-        failures = []
+        run(self.deletion(topic, numbers))
+
+    def deletion(self, topic: str, numbers: Sequence[int]) -> Lengthy[None]:
+        """Take partitions away as `delete` does; the steps may run in any thread."""
+        targets: dict[int, Path] = {}
         for number in numbers:
-            partition = self.partitions[topic, number]
             suffix = f"-{number}.{uuid4().hex}-delete"
-            target = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
-            self._kept_until[target.name] = self.clock() + partition.config.file_delete_delay_ms
+            target = targets[number] = self.root / (topic[: LONGEST_NAME - len(suffix)] + suffix)
+            delay = self.partitions[topic, number].config.file_delete_delay_ms
+            self._kept_until[target.name] = self.clock() + delay
+        failures: dict[int, KafkaStorageError] = {}
+        try:
+            yield partial(self._rename, topic, targets, failures)
+        finally:
+            for number, target in targets.items():
+                if number in failures:
+                    del self._kept_until[target.name]
+                else:
+                    del self.partitions[topic, number]
+        if failures:
+            raise next(iter(failures.values()))
+
+    def _rename(self, topic: str, targets: Mapping[int, Path], failures: dict[int, KafkaStorageError]) -> None:
+        for number, target in targets.items():
+            directory = self.partitions[topic, number].directory
             try:
-                with storage_errors(partition.directory, "deleting the partition"):
-                    self._files.rename(partition.directory, target)
+                with storage_errors(directory, "deleting the partition"):
+                    self._files.rename(directory, target)
             except KafkaStorageError as failure:
-                del self._kept_until[target.name]
-                failures.append(failure)
-            else:
-                del self.partitions[topic, number]
+                failures[number] = failure
         with storage_errors(self.root, "deleting partitions"):
             self._files.sync_directory(self.root)
-        if failures:
-            raise failures[0]
 
     def purge(self) -> int:
         """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""
@@ -188,11 +230,14 @@ class LogDirectory:
         self.checkpoint()
         return start
 
-    def configure(self, topic: str, config: LogConfig) -> None:
-        """Change the settings of a topic's logs."""
+    def configure(self, topic: str, config: LogConfig, numbers: Iterable[int] | None = None) -> None:
+        """Change the settings of a topic's logs; `numbers` saves a caller that knows them a look at all partitions."""
         self._topic_configs[topic] = config
-        for (name, _), partition in self.partitions.items():
-            if name == topic:
+        if numbers is None:
+            numbers = [number for name, number in self.partitions if name == topic]
+        for number in numbers:
+            partition = self.partitions.get((topic, number))
+            if partition is not None:
                 partition.configure(config)
 
     def maintain(self) -> None:
@@ -235,22 +280,24 @@ class LogDirectory:
 
     def begin_checkpoint(self) -> Step:
         """What it takes to write down how things stand now; it may run in any thread, and later than the next one."""
-        opened = self.partitions.items()
-        # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
-        starts = {key: log.log_start_offset for key, log in opened if log.log_start_offset}
-        stands = {
-            checkpoints.RECOVERY_POINTS: {key: log.checkpoint_offset for key, log in opened},
-            checkpoints.LOG_STARTS: starts,
-            checkpoints.HIGH_WATERMARKS: {key: log.high_watermark for key, log in opened},
-            checkpoints.CLEANED: {key: log.cleaned_offset for key, log in opened if log.cleaned_offset},
-        }
+        stand = [
+            (key, log.checkpoint_offset, log.log_start_offset, log.high_watermark, log.cleaned_offset)
+            for key, log in self.partitions.items()
+        ]
         self._checkpoints += 1
-        return partial(self._write_checkpoint, self._checkpoints, stands)
+        return partial(self._write_checkpoint, self._checkpoints, stand)
 
-    def _write_checkpoint(self, number: int, stands: dict[str, dict[TopicPartition, int]]) -> None:
+    def _write_checkpoint(self, number: int, stand: list[Stand]) -> None:
         with self._writing, storage_errors(self.root, "writing checkpoints"):
             if number < self._last_written:
                 return
+            stands = {
+                checkpoints.RECOVERY_POINTS: {key: point for key, point, _, _, _ in stand},
+                # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
+                checkpoints.LOG_STARTS: {key: start for key, _, start, _, _ in stand if start},
+                checkpoints.HIGH_WATERMARKS: {key: mark for key, _, _, mark, _ in stand},
+                checkpoints.CLEANED: {key: cleaned for key, _, _, _, cleaned in stand if cleaned},
+            }
             for name, offsets in stands.items():
                 if self._written.get(name) != offsets:
                     self._written.pop(name, None)
@@ -261,8 +308,13 @@ class LogDirectory:
     def close(self) -> None:
         """Stop cleanly: the next start believes what it finds. After a failure it does not, and checks."""
         try:
-            self._for_each(Partition.close)
+            changed, failures = close_all(self.partitions.values())
+            self.checkpoint()
+            if failures:
+                raise failures[0]
             with storage_errors(self.root, "closing"):
+                if changed:
+                    self._files.sync_directory(self.root)
                 replace_file(self._files, self.root / checkpoints.CLEAN_SHUTDOWN, _CLEAN)
         finally:
             self._lock.release()
@@ -290,7 +342,7 @@ class LogDirectory:
         points, starts, cleaned = (self._written.get(name, {}) for name in said)
         for name, match in sorted(found.items()):
             key = match["topic"], int(match["number"])
-            self._open(
+            self.partitions[key] = self._open(
                 key,
                 self.root / name,
                 clean=self.was_clean,
@@ -308,8 +360,9 @@ class LogDirectory:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         cleaned_offset: int = 0,
+        is_new: bool = False,
     ) -> Partition:
-        partition = self.partitions[key] = Partition(
+        partition = Partition(
             self._files,
             directory,
             self._topic_configs.get(key[0], self.config),
@@ -318,6 +371,7 @@ class LogDirectory:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
             cleaned_offset=cleaned_offset,
+            is_new=is_new,
         )
         for finding in partition.findings:
             _log.warning("%s", finding)

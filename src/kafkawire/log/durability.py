@@ -42,6 +42,8 @@ class Flush:
     epoch: int
     unsynced: list[Path]
     done: bool = False
+    with_parent: bool = True
+    """Whether the name of the partition is synced too; a directory that closes does it once for all."""
 
     def run(self) -> None:
         """Sync; a KafkaStorageError if the disk refuses."""
@@ -50,7 +52,8 @@ class Flush:
                 file.sync()
             if self.names_until is not None:
                 self.files.sync_directory(self.directory)
-                self.files.sync_directory(self.directory.parent)
+                if self.with_parent:
+                    self.files.sync_directory(self.directory.parent)
         except OSError as error:
             raise storage_error(self.directory, "flush", error) from error
         self.done = True
@@ -79,6 +82,8 @@ class Durability:
 
     def checkpoint_offset(self, segments: Chain) -> int:
         """From where a restart must check the log: the recovery point, or the first segment not durable yet."""
+        if len(segments) == 1:
+            return self.recovery_point
         for segment in segments.sealed:
             if not segment.is_durable:
                 return min(self.recovery_point, segment.base_offset)

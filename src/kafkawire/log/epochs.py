@@ -26,14 +26,14 @@ UNKNOWN = -1
 class LeaderEpochs:
     """The epoch history of one partition and its file."""
 
-    def __init__(self, files: FileSystem, directory: Path) -> None:
+    def __init__(self, files: FileSystem, directory: Path, *, is_new: bool = False) -> None:
         self._files = files
         self._path = directory / EPOCHS
         self.is_durable = True
         self._starts: dict[int, int] = {}
         self.latest = UNKNOWN
         """The epoch in charge, or -1."""
-        for words in read_lines(files, self._path) or ():
+        for words in (None if is_new else read_lines(files, self._path)) or ():
             if len(words) == 2 and all(word.lstrip("-").isdigit() for word in words):
                 self._add(int(words[0]), int(words[1]))
 

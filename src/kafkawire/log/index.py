@@ -4,7 +4,8 @@ Rules:
 - An entry names one batch: its last offset and where it starts; or the largest timestamp so far and the last offset of
   the batch that holds it. Entries rise in every column.
 - An index is only a hint that saves scanning. It can always be rebuilt from the log, so new entries may wait in memory
-  until there are enough of them, and a failed write of them is tried again later.
+  until there are enough of them, and a failed write of them is tried again later. Entries that were forgotten are cut
+  off the file before others are written.
 - Lookups read single entries; no index is ever held in memory whole.
 """
 
@@ -50,6 +51,7 @@ class IndexFile:
         self._stored = self.count = size // self.layout.size
         self._tail = bytearray()
         self._final: tuple[int, int] | None = None
+        self._torn = False
 
     def __len__(self) -> int:
         return self.count
@@ -84,29 +86,44 @@ class IndexFile:
 
     def spill(self) -> None:
         """Write what waits in memory."""
+        if self._torn:
+            self._cut()
         if self._tail:
             file = self._files.open(self.path, create=True)
+            self._torn = True
             file.write(self._stored * self.layout.size, [self._tail])
+            self._torn = False
             self._stored = self.count
             self._tail = bytearray()
 
-    def keep(self, count: int) -> None:
-        """Forget the entries past the first `count`."""
+    def forget(self, count: int) -> None:
+        """Forget the entries past the first `count`, in memory; the next `spill` cuts the file."""
         if count >= len(self):
             return
         self._final = None
         self.count = count
         del self._tail[max(0, count - self._stored) * self.layout.size :]
         if count < self._stored:
-            self._files.open(self.path, create=True).truncate(count * self.layout.size)
             self._stored = count
+            self._torn = True
+
+    def keep(self, count: int) -> None:
+        """Forget the entries past the first `count`, in the file too."""
+        self.forget(count)
+        if self._torn:
+            self._cut()
 
     def clear(self) -> None:
         """Start the file anew, whatever is in it."""
         self._tail = bytearray()
         self._final = None
         self._stored = self.count = 0
-        self._files.open(self.path, create=True).truncate(0)
+        self._cut()
+
+    def _cut(self) -> None:
+        self._torn = True
+        self._files.open(self.path, create=True).truncate(self._stored * self.layout.size)
+        self._torn = False
 
     def _count_up_to(self, target: int, column: int) -> int:
         return bisect_right(range(len(self)), target, key=lambda number: self.fields(number)[column])

@@ -27,6 +27,9 @@ INDEX, TIME_INDEX = ".index", ".timeindex"
 Written = tuple[int, int, int]
 """What the indexes must know of a batch: last offset, size, largest timestamp; one that was emptied has -1 for it."""
 
+Mark = tuple[int, int, TimeEntry, int]
+"""The number of entries in both indexes, the largest timestamp, and the bytes since the last entry."""
+
 
 def written(header: BatchHeader) -> Written:
     """What the indexes must know of a batch in a log."""
@@ -126,6 +129,16 @@ class Lookup:
         self.clear()
         self.note(0, map(written, headers))
         self.seal()
+
+    def mark(self) -> Mark:
+        """What `restore` needs to forget all that is noted from now on."""
+        return len(self._offsets), len(self._times), self.largest, self._unindexed_bytes
+
+    def restore(self, mark: Mark) -> None:
+        """Be as at a mark, without a look at the disk."""
+        offsets, times, self._largest, self._unindexed_bytes = mark
+        self._offsets.forget(offsets)
+        self._times.forget(times)
 
     def truncate(self, position: int, offset: int) -> None:
         """Forget batches from a position and offset on."""

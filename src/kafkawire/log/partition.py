@@ -19,8 +19,9 @@ from kafkawire.log import recovery
 from kafkawire.log.admission import Admitted, admit
 from kafkawire.log.chain import Chain, FoundTimestamp
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
+from kafkawire.log.closing import close
 from kafkawire.log.compaction import compaction
-from kafkawire.log.cutting import cut, forget_from
+from kafkawire.log.cutting import Held, cut, undo
 from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.log.lengthy import run
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kafkawire.log.aborted import AbortedTransaction
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Bytes, FileSystem
+    from kafkawire.log.lengthy import Lengthy
 
 NO_TIMESTAMP = -1
 ASSIGNED = Struct(">qii")
@@ -83,21 +85,25 @@ class Partition:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         cleaned_offset: int = 0,
+        is_new: bool = False,
     ) -> None:
         self.directory = directory
         self.config = config
         self.clock = clock
         self.files = files
-        loaded = recovery.load(
-            files,
-            directory,
-            config,
-            clock(),
-            clean=clean,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
-            cleaned_offset=cleaned_offset,
-        )
+        if is_new:
+            loaded = recovery.make(files, directory, config, clock())
+        else:
+            loaded = recovery.load(
+                files,
+                directory,
+                config,
+                clock(),
+                clean=clean,
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                cleaned_offset=cleaned_offset,
+            )
         self.segments = Chain(loaded.segments)
         self.producers = loaded.producers
         self.epochs = loaded.epochs
@@ -109,10 +115,12 @@ class Partition:
         """What opening found missing or wrong, one sentence each; a directory logs them."""
         self.cleaned_offset = loaded.cleaned_offset
         self.discarded: list[Discarded] = []
-        self._held_from: int | None = None
+        self._held: Held | None = None
         self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
         self._lost: KafkaStorageError | None = None
-        self.topic_id = read_topic_id(files, directory)
+        self.is_as_closed = loaded.as_closed
+        """Whether the files are as a clean start expects them, in so far as appends and cuts change them."""
+        self.topic_id = None if is_new else read_topic_id(files, directory)
         self.durability = Durability(files, directory, clock, loaded.recovery_point, clean)
         self.configure(config)
 
@@ -172,7 +180,7 @@ class Partition:
 
     def settle(self) -> None:
         """Have everything written that was held back; a KafkaStorageError if any of it was lost, and undone."""
-        self._write_held()
+        self.write_held()
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
@@ -201,7 +209,7 @@ class Partition:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: offset {offset}, expected {self.log_start_offset} to {self.end_offset}"
             )
-        self._write_held()
+        self.write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
         try:
             return self.segments.read(offset, max_bytes, limit, self.end_offset, min_one_batch=min_one_batch)
@@ -210,13 +218,21 @@ class Partition:
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
+        return run(self.finding_timestamp(timestamp))
+
+    def finding_timestamp(self, timestamp: int) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `offset_for_timestamp`."""
         with storage_errors(self.directory, "reading"):
-            return self.segments.find_timestamp(timestamp, self.log_start_offset)
+            return (yield from self.segments.find_timestamp(timestamp, self.log_start_offset))
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
+        return run(self.finding_largest_timestamp())
+
+    def finding_largest_timestamp(self) -> Lengthy[FoundTimestamp | None]:
+        """The steps of `largest_timestamp`."""
         with storage_errors(self.directory, "reading"):
-            return self.segments.find_largest_timestamp(self.log_start_offset)
+            return (yield from self.segments.find_largest_timestamp(self.log_start_offset))
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions a reader of committed records must know for these offsets."""
@@ -254,10 +270,11 @@ class Partition:
 
     def roll(self) -> None:
         """Start a new segment at the log's end, unless the last one is empty."""
-        self._write_held()
+        self.write_held()
         last = self.segments.active
         if not last.size:
             return
+        self.is_as_closed = False
         fresh = Segment(self.files, self.directory, self.end_offset, self.config, self.clock())
         with storage_errors(fresh.path, "starting a segment"):
             last.seal()
@@ -284,7 +301,7 @@ class Partition:
 
     def begin_flush(self) -> Flush:
         """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
-        self._write_held()
+        self.write_held()
         return self.durability.begin(self.segments, self.epochs, self.end_offset)
 
     def finish_flush(self, flush: Flush) -> None:
@@ -311,13 +328,7 @@ class Partition:
 
     def close(self) -> None:
         """Leave everything on the disk as a clean start expects it."""
-        self.flush()
-        with storage_errors(self.directory, "close"):
-            active = self.segments.active
-            active.seal()
-            for file in active.index_files():
-                file.sync()
-            self.snapshots.save(self.end_offset, self.producers, durable=True)
+        close(self)
 
     def _check_producers(self, admitted: Sequence[Admitted]) -> CachedBatch | None:
         checked: list[ProducerBatch] = []
@@ -332,6 +343,7 @@ class Partition:
         return None
 
     def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int, *, hold: bool = False) -> None:
+        self.is_as_closed = False
         offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
         parts: list[Bytes] = []
         written, producing = [], []
@@ -347,7 +359,7 @@ class Partition:
             offset = last + 1
         active = self._make_room(total, latest, offset - 1, now)
         if not hold:
-            self._write_held()
+            self.write_held()
         if self._lost is not None:
             raise self._lost
         try:
@@ -355,8 +367,8 @@ class Partition:
                 self.epochs.assign(leader_epoch, self.end_offset)
             if hold and self._may_hold:
                 active.hold(parts, written)
-                if self._held_from is None:
-                    self._held_from = self.end_offset
+                if self._held is None:
+                    self._held = Held(self.end_offset)
             else:
                 active.append(parts, written)
                 self._may_hold = True
@@ -364,20 +376,22 @@ class Partition:
             raise storage_error(active.path, "append", error) from error
         self.end_offset = offset
         for produced in producing:
+            if self._held is not None:
+                self._held.note(produced.producer_id, self.producers)
             self.producers.append(produced)
 
-    def _write_held(self) -> None:
+    def write_held(self) -> None:
         """Write what was held back; what cannot be written is undone, and `settle` tells of it."""
-        if self._held_from is None:
+        held, self._held = self._held, None
+        if held is None:
             return
-        active, first, self._held_from = self.segments.active, self._held_from, None
+        active = self.segments.active
         try:
-            active.write_held(first)
+            active.write_held()
         except OSError as error:
             self._lost = storage_error(active.path, "append", error)
             self._may_hold = False
-            with suppress(OSError):
-                forget_from(self, first)
+            undo(self, held)
 
     def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> Segment:
         """The segment that takes these bytes, a new one where the last has no room."""

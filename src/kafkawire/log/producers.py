@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log.aborted import AbortedTransaction
@@ -91,9 +91,7 @@ class Producers:
 
     def __init__(self, entries: Iterable[Producer] = ()) -> None:
         self._entries = {entry.producer_id: entry for entry in entries}
-        open_entries = [entry for entry in self._entries.values() if entry.transaction_start >= 0]
-        open_entries.sort(key=lambda entry: entry.transaction_start)
-        self._open = {entry.producer_id: entry.transaction_start for entry in open_entries}
+        self._open = _open_transactions(self._entries.values())
         self._closed: list[AbortedTransaction] = []
 
     @property
@@ -196,6 +194,20 @@ class Producers:
             del self._entries[producer_id]
         return gone
 
+    def copy_of(self, producer_id: int) -> Producer | None:
+        """A producer's state as it is now; None if nobody remembers it."""
+        entry = self._entries.get(producer_id)
+        return None if entry is None else replace(entry, batches=entry.batches.copy())
+
+    def restore(self, before: Mapping[int, Producer | None]) -> None:
+        """Let producers be as they were when they were copied."""
+        for producer_id, entry in before.items():
+            if entry is None:
+                self._entries.pop(producer_id, None)
+            else:
+                self._entries[producer_id] = entry
+        self._open = _open_transactions(self._entries.values())
+
     def _entry(self, producer_id: int, epoch: int) -> Producer:
         entry = self._entries.get(producer_id)
         if entry is None:
@@ -204,3 +216,9 @@ class Producers:
             entry.epoch = epoch
             entry.batches.clear()
         return entry
+
+
+def _open_transactions(entries: Iterable[Producer]) -> dict[int, int]:
+    """The producers with open transactions and where those start, the earliest first."""
+    found = [(entry.transaction_start, entry.producer_id) for entry in entries if entry.transaction_start >= 0]
+    return {producer_id: start for start, producer_id in sorted(found)}

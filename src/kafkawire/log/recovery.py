@@ -25,6 +25,7 @@ from kafkawire.log.checkpoints import CLEANED as CLEANED_OFFSETS
 from kafkawire.log.checkpoints import EPOCHS, LOG_STARTS, RECOVERY_POINTS, read_lines
 from kafkawire.log.epochs import LeaderEpochs
 from kafkawire.log.files import read_file
+from kafkawire.log.producers import Producers
 from kafkawire.log.replay import replay_producers, replay_segments
 from kafkawire.log.segment import ABORTED, CLEANED, DELETED, LOG, SUFFIXES, SWAP, Segment, stem
 from kafkawire.log.snapshots import SNAPSHOT, Snapshots
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from kafkawire.log.configs import LogConfig
     from kafkawire.log.files import Entry, FileSystem
-    from kafkawire.log.producers import Producers
     from kafkawire.records import BatchScan
 
 LEFTOVERS = (DELETED, CLEANED, ".tmp")
@@ -57,6 +57,16 @@ class Loaded:
     cut_bytes: int = 0
     findings: list[str] = field(default_factory=list)
     """What was cut, missing or not believed, one sentence each."""
+    as_closed: bool = False
+    """Whether everything on the disk is as a clean stop leaves it."""
+
+
+def make(files: FileSystem, directory: Path, config: LogConfig, now: int) -> Loaded:
+    """Start a log in a directory that is new, and empty."""
+    segment = Segment(files, directory, 0, config, now)
+    segment.create()
+    epochs = LeaderEpochs(files, directory, is_new=True)
+    return Loaded([segment], Producers(), epochs, Snapshots(files, directory), 0, 0, 0)
 
 
 def load(
@@ -114,6 +124,7 @@ def load(
         cleaned_offset,
         loader.cut_bytes,
         loader.findings,
+        not doubts and end in snapshots.offsets,
     )
 
 
@@ -167,9 +178,13 @@ class _Loader:
             path = segment.aborted.path
             if path.name in listed and decode_aborted(read_file(self.files, path)) is None:
                 yield segment.base_offset
-        last = self.segments[-1]
+        *before, last = self.segments
         if check_end and last.size and last.last_batch() is None:
             yield last.base_offset
+        # A segment that could not be started may have left its log behind, and the one before it went on.
+        ended = before[-1].last_batch() if check_end and before and not last.size else None
+        if ended is not None and ended.next_offset > last.base_offset:
+            yield before[-1].base_offset
 
     def recover(self, doubted: int, durable: int) -> None:
         """Check every batch from an offset's segment on, and cut the log at the first bad one.

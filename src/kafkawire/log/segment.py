@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.log import walk
 from kafkawire.log.aborted import AbortedIndex
-from kafkawire.log.lookup import INDEX, TIME_INDEX, Lookup, Written
+from kafkawire.log.lookup import INDEX, TIME_INDEX, Lookup, Mark, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,6 +90,7 @@ class Segment:
         self._torn = False
         self._held: list[Bytes] = []
         self._held_size = 0
+        self._before_held: Mark | None = None
 
     def __repr__(self) -> str:
         return f"Segment({self.path.name}, {self.size} bytes)"
@@ -130,9 +131,14 @@ class Segment:
         )
 
     def create(self) -> None:
-        """Make the files."""
-        self._files.open(self.path, create=True)
-        self._lookup.create()
+        """Make the files; after a failure there are none, or a clean start would take the log to end there."""
+        try:
+            self._files.open(self.path, create=True)
+            self._lookup.create()
+        except OSError:
+            with suppress(OSError):
+                self.remove()
+            raise
 
     def append(self, parts: Sequence[Bytes], batches: Iterable[Written]) -> None:
         """Write batches in one go, and index them; a failure leaves everything as it was."""
@@ -149,25 +155,28 @@ class Segment:
 
     def hold(self, parts: Sequence[Bytes], batches: Iterable[Written]) -> None:
         """Take batches in and index them; `write_held` writes them, together with others that were held."""
+        if self._before_held is None:
+            self._before_held = self._lookup.mark()
         self._held += parts
         before = self.size
         self.size = self._lookup.note(before, batches)
         self._held_size += self.size - before
 
-    def write_held(self, first_offset: int) -> None:
-        """Write what was held, from an offset on; after a failure nothing of it is in the segment."""
-        start, parts = self.size - self._held_size, self._held
-        self._held, self._held_size = [], 0
+    def write_held(self) -> None:
+        """Write what was held; after a failure nothing of it is in the segment, whatever else the disk refuses."""
+        start, parts, before = self.size - self._held_size, self._held, self._before_held
         try:
             self.mend()
             self.file.write(start, parts)
         except OSError:
-            self.size, self._torn = start, True
+            self.size, self._torn, self._held_size = start, True, 0
+            if before is not None:
+                self._lookup.restore(before)
             with suppress(OSError):
                 self.mend()
-            with suppress(OSError):
-                self._lookup.truncate(start, first_offset)
             raise
+        finally:
+            self._held, self._held_size, self._before_held = [], 0, None
 
     def note(self, batches: Iterable[Written]) -> None:
         """Take batches that stand at the end of the file into the segment and its indexes."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from kafkawire.log.files import FileSystem
+    from kafkawire.log.files import File, FileSystem
 
 SNAPSHOT = ".snapshot"
 VERSION = 1
@@ -82,18 +82,24 @@ class Snapshots:
         self._directory = directory
         self.offsets = sorted(offsets)
 
-    def save(self, offset: int, producers: Producers, *, durable: bool = False) -> None:
-        replace_file(self._files, self._path(offset), encode_snapshot(producers.entries.values()), durable=durable)
+    def save(self, offset: int, producers: Producers) -> None:
+        replace_file(self._files, self._path(offset), encode_snapshot(producers.entries.values()), durable=False)
         if offset not in self.offsets:
             self.offsets = sorted([*self.offsets, offset])
+
+    def file(self, offset: int) -> File:
+        """The file of a snapshot that was saved."""
+        return self._files.open(self._path(offset))
 
     def load(self, offset: int) -> tuple[int, Producers]:
         """The latest believable snapshot at or before an offset; (-1, no producers) if there is none."""
         for found in [known for known in reversed(self.offsets) if known <= offset]:
             try:
                 return found, Producers(decode_snapshot(read_file(self._files, self._path(found))))
-            except (OSError, KafkaWireError):
+            except KafkaWireError:
                 self.remove([found])
+            except OSError:  # it may be sound: a disk that refuses now need not refuse later
+                continue
         return NONE, Producers()
 
     def remove(self, offsets: Iterable[int]) -> None:

@@ -105,7 +105,7 @@ def gzip_library() -> Any:
         return zlib
 
 
-def _unpack_gzip(data: Buffer, limit: int, magic: int) -> bytes:
+def _unpack_gzip(data: Buffer, limit: int, magic: int, *, one_member: bool = False) -> bytes:
     module = gzip_library()
     member = module.decompressobj(31)
     source = memoryview(data)
@@ -120,6 +120,8 @@ def _unpack_gzip(data: Buffer, limit: int, magic: int) -> bytes:
             given -= len(member.unused_data)
             if given == len(source):
                 return part, True
+            if one_member:
+                raise ValueError(f"{len(source) - given} bytes follow it")
             # What follows a member is copied at its end, so members after the first are given little at a time.
             member, piece, rest = module.decompressobj(31), _PIECE, b""
         if not rest:
@@ -247,8 +249,13 @@ def compress(codec: Codec | int | str, data: Buffer, *, level: int | None = None
         raise InvalidRecordError(f"{chosen.name.lower()} cannot pack at level {level}: {error}") from error
 
 
-def unpack(codec: Codec | int | str, data: Buffer, magic: int, limit: int, position: int) -> Buffer:
-    """Unpack any data of a codec, watching the limit; errors carry the position of the batch."""
+def unpack(
+    codec: Codec | int | str, data: Buffer, magic: int, limit: int, position: int, *, one_member: bool = False
+) -> Buffer:
+    """Unpack any data of a codec, watching the limit; errors carry the position of the batch.
+
+    With `one_member`, gzip data that goes on after its first member is an error.
+    """
     try:
         chosen = Codec.of(codec)
     except InvalidRecordError as error:
@@ -259,6 +266,8 @@ def unpack(codec: Codec | int | str, data: Buffer, magic: int, limit: int, posit
         raise CorruptRecordError(f"zstd data in magic {magic}, which cannot hold it", position=position)
     name = chosen.name.lower()
     try:
+        if one_member and chosen is Codec.GZIP:
+            return _unpack_gzip(memoryview(data).cast("B"), limit, magic, one_member=True)
         return _UNPACK[chosen](memoryview(data).cast("B"), limit, magic)
     except _LimitError:
         raise DecompressedSizeError(f"its {name} data unpacks to more than {limit} bytes", position=position) from None

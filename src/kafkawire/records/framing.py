@@ -44,8 +44,8 @@ def snappy_frame(blocks: Iterable[Buffer]) -> bytes:
     return b"".join(parts)
 
 
-def snappy_blocks(data: Buffer) -> list[memoryview]:
-    """The raw blocks of snappy data, framed or not."""
+def snappy_blocks(data: Buffer, *, one_header: bool = False) -> list[memoryview]:
+    """The raw blocks of snappy data, framed or not; with `one_header`, a second xerial header is an error."""
     view = memoryview(data)
     if view[:8] != _XERIAL:
         return [view]
@@ -55,6 +55,8 @@ def snappy_blocks(data: Buffer) -> list[memoryview]:
         if view[position : position + 8] == _XERIAL:
             if end - position < 16:
                 raise ValueError("the data ends inside a xerial header")
+            if one_header and position:
+                raise ValueError(f"another xerial header at byte {position}")
             position += 16
             continue
         if end - position < 4:

@@ -70,4 +70,4 @@ def test_a_partition_asked_for_twice_is_refused(filled: Node) -> None:
     wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=-1)
     topic = ListOffsetsRequest.ListOffsetsTopic(name="orders", partitions=[wanted, wanted])
     response = ask(filled, ListOffsetsRequest(topics=[topic]), 5)
-    assert [each.error_code for each in response.topics[0].partitions] == [ErrorCode.INVALID_REQUEST] * 2
+    assert [each.error_code for each in response.topics[0].partitions] == [ErrorCode.INVALID_REQUEST]

@@ -3,6 +3,7 @@
 Rules:
 - This broker as the only replica is what is: done. Any other set: INVALID_REPLICA_ASSIGNMENT.
 - Cancelling (null): NO_REASSIGNMENT_IN_PROGRESS.
+- Messages do not repeat names or lists of the request: a small request could have a large answer then.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import AlterPartitionReassignmentsResponse
-from kafkawire.messages.errors import InvalidReplicaAssignmentError, KafkaError, NoReassignmentInProgressError
+from kafkawire.messages.errors import (
+    InvalidReplicaAssignmentError,
+    KafkaError,
+    NoReassignmentInProgressError,
+    UnknownTopicOrPartitionError,
+)
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @serves("AlterPartitionReassignments")
-def handle(
+async def handle(
     node: Node, request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponse:
     response = AlterPartitionReassignmentsResponse(error_message=None)
@@ -36,13 +42,15 @@ def handle(
                     partition_index=each.partition_index, error_code=answer.code, error_message=answer.message
                 )
             )
+            await context.yield_if_due()
         response.responses.append(answered)
     return response
 
 
 def _check(node: Node, topic: str, index: int, replicas: list[int] | None) -> None:
-    node.log(topic, index)
+    if topic not in node.topics or not 0 <= index < node.topics.get(topic).partitions:
+        raise UnknownTopicOrPartitionError("no such partition")
     if replicas is None:
-        raise NoReassignmentInProgressError(f"{topic}-{index} is not being moved")
+        raise NoReassignmentInProgressError("the partition is not being moved")
     if replicas != [node.id]:
-        raise InvalidReplicaAssignmentError(f"brokers {replicas}, expected [{node.id}], the only broker")
+        raise InvalidReplicaAssignmentError(f"{len(replicas)} brokers, expected {node.id} alone, the only one")

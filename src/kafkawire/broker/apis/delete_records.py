@@ -3,6 +3,7 @@
 Rules:
 - -1 is the high watermark; an offset past it, or below -1, is OFFSET_OUT_OF_RANGE.
 - A topic that is only compacted keeps its records: POLICY_VIOLATION. Internal topics: INVALID_TOPIC_EXCEPTION.
+- A partition that occurs more than once is answered once; its last offset counts.
 - The new start of the log is on the disk before the answer.
 """
 
@@ -16,8 +17,6 @@ from kafkawire.messages import DeleteRecordsResponse
 from kafkawire.messages.errors import InvalidTopicError, KafkaError, OffsetOutOfRangeError, PolicyViolationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from kafkawire.broker.node import Node
     from kafkawire.messages import DeleteRecordsRequest
 
@@ -35,22 +34,27 @@ def refuse(request: DeleteRecordsRequest, refusal: ErrorAnswer, context: Request
 
 
 @serves("DeleteRecords", refuse=refuse)
-def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> Awaitable[DeleteRecordsResponse]:
-    response = DeleteRecordsResponse()
+async def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+    wanted: dict[str, dict[int, int]] = {}
     for topic in request.topics:
-        answered = DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name)
+        offsets = wanted.setdefault(topic.name, {})
         for each in topic.partitions:
-            try:
-                start = _delete(node, topic.name, each.partition_index, each.offset)
-                answered.partitions.append(_result(each.partition_index, start, 0))
-            except KafkaError as error:
-                answered.partitions.append(_result(each.partition_index, -1, error.code))
+            offsets[each.partition_index] = each.offset
+            await context.yield_if_due()
+    response = DeleteRecordsResponse()
+    has_changed = False
+    for name, offsets in wanted.items():
+        answered = DeleteRecordsResponse.DeleteRecordsTopicResult(name=name)
         response.topics.append(answered)
-    return _checkpoint(node, response)
-
-
-async def _checkpoint(node: Node, response: DeleteRecordsResponse) -> DeleteRecordsResponse:
-    await asyncio.get_running_loop().run_in_executor(None, node.logs.begin_checkpoint())
+        for index, offset in offsets.items():
+            try:
+                answered.partitions.append(_result(index, _delete(node, name, index, offset), 0))
+                has_changed = True
+            except KafkaError as error:
+                answered.partitions.append(_result(index, -1, error.code))
+            await context.yield_if_due()
+    if has_changed:
+        await asyncio.get_running_loop().run_in_executor(None, node.logs.begin_checkpoint())
     return response
 
 

@@ -2,6 +2,8 @@
 
 Rules:
 - No keys (null or none) means all of them; a key that does not exist is left out.
+- A resource that occurs more than once is answered once, with all keys of its occurrences. Apache Kafka answers every
+  occurrence, which lets a request of 480 KB have an answer of 329 MB.
 - The broker's own number tells what is in force; the empty name tells what was set for all brokers.
 - Synonyms (v1+) are all values a setting has, the one in force first; types and words come from v3 on.
 - A group has no settings of its own here, so it has none to tell; tools ask for those of every group.
@@ -19,56 +21,80 @@ from kafkawire.messages import DescribeConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kafkawire.broker.configs import ConfigKey
     from kafkawire.broker.node import Node
     from kafkawire.messages import DescribeConfigsRequest
 
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
+    Resource = tuple[int, str]
     Described = DescribeConfigsResponse.DescribeConfigsResourceResult
 
 GROUP_RESOURCE: Final = 32
+_SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker"}
 
 
 def refuse(request: DescribeConfigsRequest, refusal: ErrorAnswer, context: RequestContext) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_result(resource, refusal) for resource in request.resources])
+    named = dict.fromkeys((each.resource_type, each.resource_name) for each in request.resources)
+    return DescribeConfigsResponse(results=[_result(kind, name, refusal) for kind, name in named])
 
 
 @serves("DescribeConfigs", refuse=refuse)
-def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+async def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
-    for resource in request.resources:
+    for (kind, name), wanted in (await _wanted(request, context)).items():
+        result = _result(kind, name, ErrorAnswer(0, None))
         try:
-            result = _result(resource, ErrorAnswer(0, None))
-            wanted = set(resource.configuration_keys or ())
-            for key, value, settings in _settings(node, resource):
-                if not wanted or key.name in wanted:
-                    result.configs.append(_describe(key, value, settings, request, context.version))
+            for key, value, settings in _settings(node, kind, name, wanted):
+                result.configs.append(_describe(key, value, settings, request, context.version))
+                await context.yield_if_due()
         except KafkaError as error:
-            result = _result(resource, ErrorAnswer.of(error))
+            result = _result(kind, name, ErrorAnswer.of(error))
         response.results.append(result)
+        await context.yield_if_due()
     return response
 
 
-def _settings(node: Node, resource: Resource) -> Iterator[tuple[ConfigKey, str | None, list[Setting]]]:
-    name = resource.resource_name
-    if resource.resource_type == TOPIC_RESOURCE:
+async def _wanted(request: DescribeConfigsRequest, context: RequestContext) -> dict[Resource, set[str] | None]:
+    """The keys of every resource, as far as settings have such names; None for all of them."""
+    wanted: dict[Resource, set[str] | None] = {}
+    for each in request.resources:
+        resource = each.resource_type, each.resource_name
+        names = wanted.setdefault(resource, set())
+        if names is not None and each.configuration_keys:
+            existing = keys(_SCOPES.get(each.resource_type, "topic"))
+            for name in each.configuration_keys:
+                if name in existing:
+                    names.add(name)
+                await context.yield_if_due()
+        else:
+            wanted[resource] = None
+        await context.yield_if_due()
+    return wanted
+
+
+def _settings(
+    node: Node, kind: int, name: str, wanted: set[str] | None
+) -> Iterator[tuple[ConfigKey, str | None, list[Setting]]]:
+    if kind == TOPIC_RESOURCE:
         configs = find_topic(node, name).configs
-        for key in keys("topic").values():
+        for key in _keys("topic", wanted):
             yield key, node.config.topic_value(key.name, configs), node.config.topic_settings(key.name, configs)
-    elif resource.resource_type == BROKER_RESOURCE:
+    elif kind == BROKER_RESOURCE:
         check_broker(node, name)
-        for key in keys("broker").values():
+        for key in _keys("broker", wanted):
             settings = node.config.settings(key.name)
             if not name:
                 settings = [each for each in settings if each.source == Source.ALL_BROKERS]
             if settings:
                 yield key, settings[0].value, settings
-    elif resource.resource_type != GROUP_RESOURCE:
-        raise InvalidRequestError(
-            f"resource type {resource.resource_type}, expected 2 (topic), 4 (broker) or 32 (group)"
-        )
+    elif kind != GROUP_RESOURCE:
+        raise InvalidRequestError(f"resource type {kind}, expected 2 (topic), 4 (broker) or 32 (group)")
+
+
+def _keys(scope: str, wanted: set[str] | None) -> Iterable[ConfigKey]:
+    existing = keys(scope)
+    return existing.values() if wanted is None else [existing[name] for name in sorted(wanted)]
 
 
 def _describe(
@@ -96,10 +122,10 @@ def _describe(
     return described
 
 
-def _result(resource: Resource, answer: ErrorAnswer) -> DescribeConfigsResponse.DescribeConfigsResult:
+def _result(kind: int, name: str, answer: ErrorAnswer) -> DescribeConfigsResponse.DescribeConfigsResult:
     return DescribeConfigsResponse.DescribeConfigsResult(
         error_code=answer.code,
         error_message=answer.message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
+        resource_type=kind,
+        resource_name=name,
     )

@@ -2,6 +2,8 @@
 
 Rules:
 - A group that is not there is Dead; from v6 on that is GROUP_ID_NOT_FOUND, with words.
+- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, which lets a small
+  request have an answer of any size.
 - What members said of themselves and the protocol's name are told of stable groups only; while a group rebalances they
   are about to change.
 - v3+: authorized operations, where they are asked for: all of them, there is no authorizer. v4+: group.instance.id.
@@ -28,21 +30,23 @@ def refuse(request: DescribeGroupsRequest, error: ErrorAnswer, context: RequestC
     return DescribeGroupsResponse(
         groups=[
             DescribeGroupsResponse.DescribedGroup(group_id=each, error_code=error.code, error_message=message)
-            for each in request.groups
+            for each in dict.fromkeys(request.groups)
         ]
     )
 
 
 @serves("DescribeGroups", refuse=refuse)
-def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
+async def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
     allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
-    response = DescribeGroupsResponse()
+    groups: dict[str, DescribeGroupsResponse.DescribedGroup] = {}
     for group_id in request.groups:
-        group = node.groups.find(group_id)
-        described = _missing(group_id, context.version) if group is None else _describe(group)
-        described.authorized_operations = allowed
-        response.groups.append(described)
-    return response
+        if group_id not in groups:
+            group = node.groups.find(group_id)
+            described = _missing(group_id, context.version) if group is None else await _describe(group, context)
+            described.authorized_operations = allowed
+            groups[group_id] = described
+        await context.yield_if_due()
+    return DescribeGroupsResponse(groups=list(groups.values()))
 
 
 def _missing(group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
@@ -53,22 +57,24 @@ def _missing(group_id: str, version: int) -> DescribeGroupsResponse.DescribedGro
     return described
 
 
-def _describe(group: Group) -> DescribeGroupsResponse.DescribedGroup:
-    settled = group.state is State.STABLE
-    return DescribeGroupsResponse.DescribedGroup(
+async def _describe(group: Group, context: RequestContext) -> DescribeGroupsResponse.DescribedGroup:
+    protocol = group.protocol_name if group.state is State.STABLE else None
+    described = DescribeGroupsResponse.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
-        protocol_data=(group.protocol_name or "") if settled else "",
-        members=[
+        protocol_data=protocol or "",
+    )
+    for member in list(group.members.values()):
+        described.members.append(
             DescribeGroupsResponse.DescribedGroupMember(
                 member_id=member.member_id,
                 group_instance_id=member.instance_id,
                 client_id=member.client_id,
                 client_host=member.client_host,
-                member_metadata=member.metadata(group.protocol_name) if settled else b"",
-                member_assignment=member.assignment if settled else b"",
+                member_metadata=member.metadata(protocol) if protocol is not None else b"",
+                member_assignment=member.assignment if protocol is not None else b"",
             )
-            for member in group.members.values()
-        ],
-    )
+        )
+        await context.yield_if_due()
+    return described

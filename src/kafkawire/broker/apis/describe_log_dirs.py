@@ -1,7 +1,7 @@
 """DescribeLogDirs: v0-5. What lies in the log directory, and how large it is.
 
 Rules:
-- No topics (null) means all; a partition that is not there is left out.
+- No topics (null) means all; a partition that is not there is left out, and one that occurs twice is answered once.
 - v4+ tells the size of the volume and what is free of it; -1 where everything is in memory.
 """
 
@@ -15,7 +15,7 @@ from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import DescribeLogDirsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kafkawire.broker.node import Node
     from kafkawire.messages import DescribeLogDirsRequest
@@ -26,14 +26,19 @@ def refuse(request: DescribeLogDirsRequest, refusal: ErrorAnswer, context: Reque
 
 
 @serves("DescribeLogDirs", refuse=refuse)
-def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+async def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
     described = DescribeLogDirsResponse.DescribeLogDirsResult(log_dir=str(node.logs.root))
-    for name, indexes in _wanted(node, request):
-        partitions = [
-            DescribeLogDirsResponse.DescribeLogDirsPartition(partition_index=index, partition_size=log.segments.size)
-            for index in indexes
-            if (log := node.logs.partitions.get((name, index))) is not None
-        ]
+    for name, indexes in (await _wanted(node, request, context)).items():
+        partitions = []
+        for index in indexes:
+            log = node.logs.partitions.get((name, index))
+            if log is not None:
+                partitions.append(
+                    DescribeLogDirsResponse.DescribeLogDirsPartition(
+                        partition_index=index, partition_size=log.segments.size
+                    )
+                )
+            await context.yield_if_due()
         if partitions:
             described.topics.append(DescribeLogDirsResponse.DescribeLogDirsTopic(name=name, partitions=partitions))
     with suppress(OSError):
@@ -42,7 +47,15 @@ def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext)
     return DescribeLogDirsResponse(results=[described])
 
 
-def _wanted(node: Node, request: DescribeLogDirsRequest) -> Iterable[tuple[str, Iterable[int]]]:
+async def _wanted(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> Mapping[str, Iterable[int]]:
     if request.topics is None:
-        return [(topic.name, range(topic.partitions)) for topic in node.topics]
-    return [(topic.topic, topic.partitions) for topic in request.topics if topic.topic in node.topics]
+        return {topic.name: range(topic.partitions) for topic in node.topics}
+    wanted: dict[str, dict[int, None]] = {}
+    for topic in request.topics:
+        if topic.topic in node.topics:
+            indexes = wanted.setdefault(topic.topic, {})
+            for index in topic.partitions:
+                indexes[index] = None
+                await context.yield_if_due()
+        await context.yield_if_due()
+    return wanted

@@ -1,7 +1,8 @@
 """DescribeQuorum: v0-2. The quorum of the journal: this node, voter and leader.
 
 Rules:
-- Only `__cluster_metadata-0` has a quorum; anything else is UNKNOWN_TOPIC_OR_PARTITION for that partition.
+- Only `__cluster_metadata-0` has a quorum. A request for anything else, or for more, is answered with
+  UNKNOWN_TOPIC_OR_PARTITION for all of its partitions, as Apache Kafka does.
 """
 
 from __future__ import annotations
@@ -19,20 +20,16 @@ if TYPE_CHECKING:
 
 
 @serves("DescribeQuorum")
-def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+async def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
     response = DescribeQuorumResponse()
+    known = _is_known(request)
     for topic in request.topics:
         answered = DescribeQuorumResponse.TopicData(topic_name=topic.topic_name)
-        for each in topic.partitions:
-            known = (topic.topic_name, each.partition_index) == (CLUSTER_METADATA, 0)
-            answered.partitions.append(
-                _describe(node)
-                if known
-                else DescribeQuorumResponse.PartitionData(
-                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                )
-            )
         response.topics.append(answered)
+        for each in topic.partitions:
+            answered.partitions.append(_describe(node) if known else _unknown(each.partition_index))
+            await context.yield_if_due()
+        await context.yield_if_due()
     if context.version >= 2:
         listeners = [
             DescribeQuorumResponse.Listener(name=name, host=place.host, port=place.port)
@@ -40,6 +37,16 @@ def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) 
         ]
         response.nodes = [DescribeQuorumResponse.Node(node_id=node.id, listeners=listeners)]
     return response
+
+
+def _is_known(request: DescribeQuorumRequest) -> bool:
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return False
+    return (request.topics[0].topic_name, request.topics[0].partitions[0].partition_index) == (CLUSTER_METADATA, 0)
+
+
+def _unknown(index: int) -> DescribeQuorumResponse.PartitionData:
+    return DescribeQuorumResponse.PartitionData(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _describe(node: Node) -> DescribeQuorumResponse.PartitionData:

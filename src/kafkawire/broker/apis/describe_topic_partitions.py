@@ -4,13 +4,16 @@ Rules:
 - No topics in the request means all. Topics come by name; those before the cursor's are passed over. A cursor must name
   a topic of the list that was asked for, and a partition of 0 or more: else INVALID_REQUEST.
 - A page holds at most ResponsePartitionLimit partitions, within 1 and max.request.partition.size.limit.
+- Names are sorted piece by piece, because sorting many at once keeps other connections waiting.
 - The next cursor is where the page was cut: in a topic, or at the first partition of the next one, whether that exists
   or not; null if all was told.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker import operations
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
     Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 
+SORTED_AT_ONCE: Final = 5_000
+
 
 def refuse(
     request: DescribeTopicPartitionsRequest, refusal: ErrorAnswer, context: RequestContext
@@ -33,20 +38,28 @@ def refuse(
 
 
 @serves("DescribeTopicPartitions", refuse=refuse)
-def handle(
+async def handle(
     node: Node, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
-    asked = {topic.name for topic in request.topics}
+    asked = set()
+    for wanted in request.topics:
+        asked.add(wanted.name)
+        await context.yield_if_due()
     cursor = request.cursor
     if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         raise InvalidRequestError(f"cursor {cursor.topic_name!r} {cursor.partition_index}: not a place in this list")
-    names = sorted(asked or (topic.name for topic in node.topics))
-    if cursor is not None:
-        names = [name for name in names if name >= cursor.topic_name]
+    names = iter(asked or [topic.name for topic in node.topics])
+    pieces = []
+    while piece := sorted(islice(names, SORTED_AT_ONCE)):
+        pieces.append(piece)
+        await context.yield_if_due()
     most = node.config.integer("max.request.partition.size.limit")
     left = min(max(request.response_partition_limit, 1), most)
     response = DescribeTopicPartitionsResponse()
-    for name in names:
+    for name in merge(*pieces):
+        await context.yield_if_due()
+        if cursor is not None and name < cursor.topic_name:
+            continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left == 0:
             response.next_cursor = _cursor(name, first)
@@ -57,7 +70,7 @@ def handle(
         except KafkaError as error:
             response.topics.append(_failed(name, error.code))
             continue
-        described = _describe(node, topic, first, left)
+        described = await _describe(node, topic, first, left, context)
         response.topics.append(described)
         left -= len(described.partitions)
         if first + len(described.partitions) < topic.partitions:
@@ -66,14 +79,16 @@ def handle(
     return response
 
 
-def _describe(node: Node, topic: Topic, first: int, most: int) -> Described:
+async def _describe(node: Node, topic: Topic, first: int, most: int, context: RequestContext) -> Described:
     here = [node.id]
-    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+    described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
         topic_authorized_operations=operations.TOPIC,
-        partitions=[
+    )
+    for index in range(first, min(topic.partitions, first + most)):
+        described.partitions.append(
             DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
                 partition_index=index,
                 leader_id=node.id,
@@ -83,9 +98,9 @@ def _describe(node: Node, topic: Topic, first: int, most: int) -> Described:
                 eligible_leader_replicas=[],
                 last_known_elr=[],
             )
-            for index in range(first, min(topic.partitions, first + most))
-        ],
-    )
+        )
+        await context.yield_if_due()
+    return described
 
 
 def _cursor(name: str, index: int) -> DescribeTopicPartitionsResponse.Cursor:

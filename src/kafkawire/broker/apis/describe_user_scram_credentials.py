@@ -1,8 +1,12 @@
-"""DescribeUserScramCredentials: v0. No user has any, so all users (null) are nobody and each one named is unknown."""
+"""DescribeUserScramCredentials: v0. No user has any, so all users (null) are nobody and each one named is unknown.
+
+Rules:
+- A user that is named once: RESOURCE_NOT_FOUND. One that is named twice: DUPLICATE_RESOURCE, answered once.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.serving import RequestContext, serves
 from kafkawire.messages import DescribeUserScramCredentialsResponse
@@ -13,17 +17,27 @@ if TYPE_CHECKING:
     from kafkawire.messages import DescribeUserScramCredentialsRequest
 
 
+_MESSAGES: Final = {
+    ErrorCode.RESOURCE_NOT_FOUND: "the user has no credentials",
+    ErrorCode.DUPLICATE_RESOURCE: "the user is named more than once",
+}
+
+
 @serves("DescribeUserScramCredentials")
-def handle(
+async def handle(
     node: Node, request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
-    response = DescribeUserScramCredentialsResponse()
+    errors: dict[str, ErrorCode] = {}
     for user in request.users or ():
+        repeated = user.name in errors
+        errors[user.name] = ErrorCode.DUPLICATE_RESOURCE if repeated else ErrorCode.RESOURCE_NOT_FOUND
+        await context.yield_if_due()
+    response = DescribeUserScramCredentialsResponse()
+    for name, code in errors.items():
         response.results.append(
             DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult(
-                user=user.name,
-                error_code=ErrorCode.RESOURCE_NOT_FOUND,
-                error_message=f"user {user.name!r} has no credentials",
+                user=name, error_code=code, error_message=_MESSAGES[code]
             )
         )
+        await context.yield_if_due()
     return response

@@ -2,6 +2,7 @@
 
 Rules:
 - A partition that is named: ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION. All partitions (null): nothing to tell.
+- Messages do not repeat the names of the request: a small request could have a large answer then.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import ElectLeadersResponse
-from kafkawire.messages.errors import ElectionNotNeededError, KafkaError
+from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
@@ -25,21 +26,22 @@ def refuse(request: ElectLeadersRequest, refusal: ErrorAnswer, context: RequestC
 
 
 @serves("ElectLeaders", refuse=refuse)
-def handle(node: Node, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
+async def handle(node: Node, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
     response = ElectLeadersResponse()
     for topic in request.topic_partitions or ():
         answered = ElectLeadersResponse.ReplicaElectionResult(topic=topic.topic)
+        response.replica_election_results.append(answered)
         for index in topic.partitions:
             answered.partition_result.append(_elect(node, topic.topic, index))
-        response.replica_election_results.append(answered)
+            await context.yield_if_due()
+        await context.yield_if_due()
     return response
 
 
 def _elect(node: Node, topic: str, index: int) -> ElectLeadersResponse.PartitionResult:
-    try:
-        node.log(topic, index)
-        raise ElectionNotNeededError(f"broker {node.id} leads {topic}-{index}")
-    except KafkaError as error:
-        return ElectLeadersResponse.PartitionResult(
-            partition_id=index, error_code=error.code, error_message=error.message
-        )
+    found = node.topics.find(topic)
+    if found is None or not 0 <= index < found.partitions:
+        code, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no such partition"
+    else:
+        code, message = ErrorCode.ELECTION_NOT_NEEDED, "this broker leads it"
+    return ElectLeadersResponse.PartitionResult(partition_id=index, error_code=code, error_message=message)

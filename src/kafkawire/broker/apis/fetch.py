@@ -3,6 +3,9 @@
 Rules:
 - Answered at once if nothing is waited for, there are MinBytes to read, or any partition has an error; else when there
   are, or after MaxWaitMs, with what is there then. Waiting holds no thread, and wakes on append.
+- A partition that occurs more than once is read as its last occurrence asks, in the place of its first.
+- A request that is too large to be decoded at once does not wait: it is answered with what is there, because only one
+  such request is served at a time. Other requests, and sessions, have so few partitions that only reading them yields.
 - v7+: incremental sessions (`sessions`). A refused session is a top-level error without partitions.
 - v13+: topics by id. v16+ tells who leads, where the client's leader epoch is too old.
 - Stored bytes are not read (`reading`), but for clients before v4, which get an older format: a thread converts them.
@@ -13,14 +16,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.clock import wait
-from kafkawire.broker.reading import Piece, Reader, convert_all, read_all
+from kafkawire.broker.reading import Piece, Reader, Reading, convert_all
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, Streamed, serves
 from kafkawire.broker.sessions import Fetching, Wanted
+from kafkawire.broker.watchers import Watch
 from kafkawire.messages import FetchResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Sequence
 
     from kafkawire.broker.node import Node
     from kafkawire.broker.sessions import Key
@@ -45,13 +48,13 @@ def refuse(request: FetchRequest, refusal: ErrorAnswer, context: RequestContext)
 
 
 @serves("Fetch", refuse=refuse)
-def handle(node: Node, request: FetchRequest, context: RequestContext) -> Streamed | Awaitable[Streamed]:
+async def handle(node: Node, request: FetchRequest, context: RequestContext) -> Streamed:
     version = context.version
     fetching = node.sessions.begin(
         request.session_id if version >= 7 else 0,
         request.session_epoch if version >= 7 else -1,
-        _wanted(request, version),
-        _forgotten(request, version),
+        await _wanted(request, context),
+        await _forgotten(request, context) if version >= 7 else (),
         uses_ids=version >= 13,
     )
     if fetching.error:
@@ -64,59 +67,51 @@ def handle(node: Node, request: FetchRequest, context: RequestContext) -> Stream
         min(request.max_bytes, most) if version >= 3 else most,
         context.listener,
     )
-    pieces = read_all(node, fetching.wanted, reader)
-    if request.max_wait_ms <= 0 or not pieces or _is_enough(pieces, request.min_bytes):
-        if reader.magic < 2 and any(piece.content for piece in pieces):
-            return _convert(node, fetching, pieces, reader)
-        return _answer(node, fetching, pieces, reader)
-    return _poll(node, request, fetching, reader, node.watchers.changes)
+    seen, deadline = node.watchers.changes, node.clock.elapsed() + request.max_wait_ms
+    reading = Reading(node, fetching.wanted, reader)
+    await reading.read(context)
+    if not (request.max_wait_ms <= 0 or not reading.pieces or context.is_large or reading.is_enough(request.min_bytes)):
+        await _poll(node, reading, _positions(node, fetching.wanted), context, request.min_bytes, deadline, seen)
+    if reader.magic < 2 and reading.holds_records:
+        await asyncio.get_running_loop().run_in_executor(None, convert_all, reading.pieces, reader.magic)
+    return await _answer(node, fetching, reading.pieces, context)
 
 
-async def _poll(node: Node, request: FetchRequest, fetching: Fetching, reader: Reader, seen: int) -> Streamed:
-    """Wait for a change and look again; `seen` is how many changes there had been when it was looked last."""
-    deadline = node.clock.elapsed() + request.max_wait_ms
-    watched = _names(node, fetching.wanted)
-    while True:
+async def _poll(
+    node: Node,
+    reading: Reading,
+    positions: dict[TopicPartition, int],
+    context: RequestContext,
+    min_bytes: int,
+    deadline: int,
+    seen: int,
+) -> None:
+    """Wait until there is enough; `seen` is the number of changes before the partitions were read."""
+    watch = Watch(positions.keys())
+    node.watchers.add(watch)
+    try:
+        if node.watchers.changes != seen:
+            await reading.read_again(positions.values(), context)
         in_time = True
-        if node.watchers.changes == seen:
-            changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            node.watchers.watch(watched, changed)
-            try:
-                in_time = await wait(node.clock, changed, deadline - node.clock.elapsed())
-            finally:
-                node.watchers.unwatch(watched, changed)
-        seen = node.watchers.changes
-        pieces = read_all(node, fetching.wanted, reader)
-        if not in_time or _is_enough(pieces, request.min_bytes):
-            return await _convert(node, fetching, pieces, reader)
+        while in_time and not reading.is_enough(min_bytes):
+            in_time = await watch.wait(node.clock, deadline - node.clock.elapsed())
+            context.begin_turn()
+            context.was_paused = False  # the turns before the wait say nothing about the answer's size
+            await reading.read_again((positions[key] for key in watch.take()), context)
+    finally:
+        node.watchers.remove(watch)
 
 
-async def _convert(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed:
-    if reader.magic < 2:
-        await asyncio.get_running_loop().run_in_executor(None, convert_all, pieces, reader.magic)
-    return _answer(node, fetching, pieces, reader)
-
-
-def _is_enough(pieces: list[Piece], min_bytes: int) -> bool:
-    size = 0
-    for piece in pieces:
-        if piece.is_settled:
-            return True
-        size += piece.size
-    return size >= min_bytes
-
-
-def _answer(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader) -> Streamed:
-    if reader.version >= 7:
+async def _answer(node: Node, fetching: Fetching, pieces: list[Piece], context: RequestContext) -> Streamed:
+    session_id, sent = 0, None
+    if fetching.has_session:
         session_id, sent = fetching.finish([(piece.wanted, piece.told()) for piece in pieces])
-    else:
-        session_id, sent = 0, [True] * len(pieces)
     response = FetchResponse(session_id=session_id)
     contents = []
     topic: FetchResponse.FetchableTopicResponse | None = None
     last: object = None
-    for piece, is_sent in zip(pieces, sent, strict=True):
-        if not is_sent:
+    for position, piece in enumerate(pieces):
+        if sent is not None and not sent[position]:
             continue
         name = piece.wanted.topic
         if topic is None or name != last:
@@ -130,43 +125,51 @@ def _answer(node: Node, fetching: Fetching, pieces: list[Piece], reader: Reader)
         topic.partitions.append(piece.data)
         if piece.content is not None:
             contents.append(piece.content)
-        if piece.data.current_leader.leader_id != -1:
-            here = node.endpoints[reader.listener]
+        if not response.node_endpoints and piece.data.current_leader.leader_id != -1:
+            here = node.endpoints[context.listener]
             response.node_endpoints = [
                 FetchResponse.NodeEndpoint(node_id=node.id, host=here.host, port=here.port, rack=node.rack)
             ]
+        if context.is_large:
+            await context.yield_if_due()
     return Streamed(response, contents)
 
 
-def _wanted(request: FetchRequest, version: int) -> list[Wanted]:
-    return [
-        Wanted(
-            topic.topic if version < 13 else topic.topic_id,
-            each.partition,
-            each.fetch_offset,
-            each.partition_max_bytes,
-            each.current_leader_epoch if version >= 9 else -1,
-            each.last_fetched_epoch if version >= 12 else -1,
-        )
-        for topic in request.topics
-        for each in topic.partitions
-    ]
+async def _wanted(request: FetchRequest, context: RequestContext) -> list[Wanted]:
+    version = context.version
+    found: dict[Key, Wanted] = {}
+    for topic in request.topics:
+        name = topic.topic if version < 13 else topic.topic_id
+        for each in topic.partitions:
+            found[name, each.partition] = Wanted(
+                name,
+                each.partition,
+                each.fetch_offset,
+                each.partition_max_bytes,
+                each.current_leader_epoch if version >= 9 else -1,
+                each.last_fetched_epoch if version >= 12 else -1,
+            )
+            if context.is_large:
+                await context.yield_if_due()
+    return list(found.values())
 
 
-def _forgotten(request: FetchRequest, version: int) -> list[Key]:
-    if version < 7:
-        return []
-    return [
-        (topic.topic if version < 13 else topic.topic_id, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
-    ]
+async def _forgotten(request: FetchRequest, context: RequestContext) -> list[Key]:
+    found: list[Key] = []
+    for topic in request.forgotten_topics_data:
+        name = topic.topic if context.version < 13 else topic.topic_id
+        for index in topic.partitions:
+            found.append((name, index))
+            if context.is_large:
+                await context.yield_if_due()
+    return found
 
 
-def _names(node: Node, wanted: list[Wanted]) -> list[TopicPartition]:
-    names = []
-    for each in wanted:
+def _positions(node: Node, wanted: Sequence[Wanted]) -> dict[TopicPartition, int]:
+    """Where the answer has the partitions that can change."""
+    positions: dict[TopicPartition, int] = {}
+    for position, each in enumerate(wanted):
         topic = node.topics.find(each.topic) if isinstance(each.topic, str) else node.topics.find_id(each.topic)
         if topic is not None:
-            names.append((topic.name, each.index))
-    return names
+            positions[topic.name, each.index] = position
+    return positions

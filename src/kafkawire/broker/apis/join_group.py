@@ -3,21 +3,26 @@
 Rules:
 - v0 has one timeout for both. v4+: a dynamic newcomer is told its id first, with MEMBER_ID_REQUIRED. v5+: static
   members by group.instance.id. v9: a static leader that came back is told to skip the assignment.
+- A member may support MOST_PROTOCOLS; with more it gets INCONSISTENT_GROUP_PROTOCOL. Apache Kafka has no limit, but
+  the protocols of all members are compared with every join.
 - Only the leader is told who the members are. The protocol's name is null on errors from v7 on, empty before.
 - The reason that v8+ may give is for people who read traces; it changes nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.exchanges import Join, Protocol
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import JoinGroupResponse
+from kafkawire.messages.errors import InconsistentGroupProtocolError
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
     from kafkawire.messages import JoinGroupRequest
+
+MOST_PROTOCOLS: Final = 100
 
 
 def refuse(request: JoinGroupRequest, error: ErrorAnswer, context: RequestContext) -> JoinGroupResponse:
@@ -29,6 +34,10 @@ def refuse(request: JoinGroupRequest, error: ErrorAnswer, context: RequestContex
 @serves("JoinGroup", refuse=refuse)
 async def handle(node: Node, request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse:
     version = context.version
+    if len(request.protocols) > MOST_PROTOCOLS:
+        raise InconsistentGroupProtocolError(
+            f"{len(request.protocols)} protocols of one member, expected at most {MOST_PROTOCOLS}"
+        )
     join = Join(
         group_id=request.group_id,
         member_id=request.member_id,
@@ -43,7 +52,7 @@ async def handle(node: Node, request: JoinGroupRequest, context: RequestContext)
         can_skip_assignment=version >= 9,
     )
     result = await node.groups.join(join)
-    return JoinGroupResponse(
+    response = JoinGroupResponse(
         error_code=result.error,
         generation_id=result.generation,
         protocol_type=result.protocol_type,
@@ -51,13 +60,16 @@ async def handle(node: Node, request: JoinGroupRequest, context: RequestContext)
         leader=result.leader,
         skip_assignment=result.skip_assignment,
         member_id=result.member_id,
-        members=[
+    )
+    context.begin_turn()
+    for each in result.members:
+        response.members.append(
             JoinGroupResponse.JoinGroupResponseMember(
                 member_id=each.member_id, group_instance_id=each.instance_id, metadata=each.metadata
             )
-            for each in result.members
-        ],
-    )
+        )
+        await context.yield_if_due()
+    return response
 
 
 def _protocol_name(name: str | None, context: RequestContext) -> str | None:

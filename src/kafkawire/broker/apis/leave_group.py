@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 
 @serves("LeaveGroup")
-def handle(node: Node, request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+async def handle(node: Node, request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
     if not request.group_id:
         raise InvalidGroupIdError("the empty name is no group that members can leave")
     if context.version < 3:
-        (error,) = node.groups.leave(request.group_id, [Leaver(request.member_id)])
+        (error,) = await node.groups.leave(request.group_id, [Leaver(request.member_id)], context)
         return LeaveGroupResponse(error_code=error)
-    leavers = [Leaver(each.member_id, each.group_instance_id) for each in request.members]
-    errors = node.groups.leave(request.group_id, leavers)
-    return LeaveGroupResponse(
-        members=[
+    leavers = (Leaver(each.member_id, each.group_instance_id) for each in request.members)
+    errors = await node.groups.leave(request.group_id, leavers, context)
+    response = LeaveGroupResponse()
+    for leaver, error in zip(request.members, errors, strict=True):
+        response.members.append(
             LeaveGroupResponse.MemberResponse(
-                member_id=leaver.member_id, group_instance_id=leaver.instance_id, error_code=error
+                member_id=leaver.member_id, group_instance_id=leaver.group_instance_id, error_code=error
             )
-            for leaver, error in zip(leavers, errors, strict=True)
-        ]
-    )
+        )
+        await context.yield_if_due()
+    return response

@@ -23,7 +23,9 @@ TYPES: Final = frozenset({2, 4, 8, 16, 32})
 
 
 @serves("ListConfigResources")
-def handle(node: Node, request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
+async def handle(
+    node: Node, request: ListConfigResourcesRequest, context: RequestContext
+) -> ListConfigResourcesResponse:
     if context.version == 0:
         return ListConfigResourcesResponse()
     wanted = set(request.resource_types) or TYPES
@@ -32,8 +34,10 @@ def handle(node: Node, request: ListConfigResourcesRequest, context: RequestCont
     found = [(topic.name, TOPIC_RESOURCE) for topic in node.topics] if TOPIC_RESOURCE in wanted else []
     if BROKER_RESOURCE in wanted:
         found.append((str(node.id), BROKER_RESOURCE))
-    return ListConfigResourcesResponse(
-        config_resources=[
-            ListConfigResourcesResponse.ConfigResource(resource_name=name, resource_type=kind) for name, kind in found
-        ]
-    )
+    response = ListConfigResourcesResponse()
+    for name, kind in found:
+        response.config_resources.append(
+            ListConfigResourcesResponse.ConfigResource(resource_name=name, resource_type=kind)
+        )
+        await context.yield_if_due()
+    return response

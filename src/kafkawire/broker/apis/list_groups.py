@@ -21,17 +21,28 @@ CLASSIC = "classic"
 
 
 @serves("ListGroups")
-def handle(node: Node, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
-    states, types = ({name.lower() for name in names} for names in (request.states_filter, request.types_filter))
-    return ListGroupsResponse(
-        groups=[
-            ListGroupsResponse.ListedGroup(
-                group_id=group.group_id,
-                protocol_type=group.protocol_type or "",
-                group_state=group.state.value,
-                group_type=CLASSIC,
+async def handle(node: Node, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+    states = await _names(request.states_filter, context)
+    types = await _names(request.types_filter, context)
+    response = ListGroupsResponse()
+    for group in list(node.groups):
+        state = group.state.value
+        if (not states or state.lower() in states) and (not types or CLASSIC in types):
+            response.groups.append(
+                ListGroupsResponse.ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=state,
+                    group_type=CLASSIC,
+                )
             )
-            for group in node.groups
-            if (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
-        ]
-    )
+        await context.yield_if_due()
+    return response
+
+
+async def _names(filters: list[str], context: RequestContext) -> set[str]:
+    names = set()
+    for name in filters:
+        names.add(name.lower())
+        await context.yield_if_due()
+    return names

@@ -6,22 +6,26 @@ Rules:
   waits for it: without tiering -4 is -2, the others are unknown. A value newer than the version: UNSUPPORTED_VERSION.
 - Otherwise the first record at or after the time; none before the end that the reader sees: offset -1, timestamp -1.
 - v0 answers with the first offsets of segments, latest first, by when the segments were last written.
-- A partition named twice: INVALID_REQUEST for it. Leader epochs are checked from v4 on.
+- A partition named twice: INVALID_REQUEST for it, answered once. Leader epochs are checked from v4 on.
+- A batch that is slow to unpack is searched in a thread.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker import threads
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import ListOffsetsResponse
-from kafkawire.messages.errors import InvalidRequestError, KafkaError, UnsupportedVersionError
+from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
 
 if TYPE_CHECKING:
     from kafkawire.broker.node import Node
     from kafkawire.log.partition import Partition
     from kafkawire.messages import ListOffsetsRequest
+
+    Wanted = ListOffsetsRequest.ListOffsetsPartition
 
 LATEST, EARLIEST, LARGEST, LOCAL, TIERED, PENDING = -1, -2, -3, -4, -5, -6
 _SINCE: Final = {LATEST: 0, EARLIEST: 0, LARGEST: 7, LOCAL: 8, TIERED: 9, PENDING: 11}
@@ -40,28 +44,31 @@ def refuse(request: ListOffsetsRequest, refusal: ErrorAnswer, context: RequestCo
 
 
 @serves("ListOffsets", refuse=refuse)
-def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
-    times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
-    response = ListOffsetsResponse()
+async def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    asked: dict[str, dict[int, Wanted | None]] = {}
     for topic in request.topics:
-        answered = ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name)
+        partitions = asked.setdefault(topic.name, {})
         for wanted in topic.partitions:
-            try:
-                if times[topic.name, wanted.partition_index] > 1:
-                    raise InvalidRequestError(f"{topic.name}-{wanted.partition_index} is asked for more than once")
-                answered.partitions.append(_find(node, topic.name, wanted, request, context.version))
-            except KafkaError as error:
-                answered.partitions.append(_failed(wanted.partition_index, ErrorAnswer.of(error)))
+            index = wanted.partition_index
+            partitions[index] = None if index in partitions else wanted
+            await context.yield_if_due()
+    response = ListOffsetsResponse()
+    for name, partitions in asked.items():
+        answered = ListOffsetsResponse.ListOffsetsTopicResponse(name=name)
         response.topics.append(answered)
+        for index, only in partitions.items():
+            try:
+                if only is None:
+                    raise InvalidRequestError("the partition is asked for more than once")
+                answered.partitions.append(await _find(node, name, only, request, context.version))
+            except KafkaWireError as error:
+                answered.partitions.append(_failed(index, ErrorAnswer.of(error)))
+            await context.yield_if_due()
     return response
 
 
-def _find(
-    node: Node,
-    topic: str,
-    wanted: ListOffsetsRequest.ListOffsetsPartition,
-    request: ListOffsetsRequest,
-    version: int,
+async def _find(
+    node: Node, topic: str, wanted: Wanted, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
     log = node.log(topic, wanted.partition_index)
     if version >= 4:
@@ -74,13 +81,13 @@ def _find(
         limit = log.end_offset
     else:
         limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
-    found.offset, found.timestamp, epoch = find_offset(log, wanted.timestamp, limit, version)
+    found.offset, found.timestamp, epoch = await find_offset(log, wanted.timestamp, limit, version)
     if version >= 4:
         found.leader_epoch = node.leader_epoch if wanted.timestamp == LATEST else epoch
     return found
 
 
-def find_offset(log: Partition, timestamp: int, limit: int, version: int) -> tuple[int, int, int]:
+async def find_offset(log: Partition, timestamp: int, limit: int, version: int) -> tuple[int, int, int]:
     """Offset, timestamp and leader epoch of what a timestamp means; -1 each where there is nothing."""
     if timestamp < 0 and version < _SINCE.get(timestamp, 1 << 15):
         raise UnsupportedVersionError(f"timestamp {timestamp} in ListOffsets v{version}")
@@ -90,7 +97,8 @@ def find_offset(log: Partition, timestamp: int, limit: int, version: int) -> tup
         return log.log_start_offset, -1, log.epochs.epoch_at(log.log_start_offset)
     if timestamp in (TIERED, PENDING):
         return -1, -1, -1
-    found = log.largest_timestamp() if timestamp == LARGEST else log.offset_for_timestamp(timestamp)
+    search = log.finding_largest_timestamp() if timestamp == LARGEST else log.finding_timestamp(timestamp)
+    found = await threads.run(search)
     return (
         (-1, -1, -1) if found is None or found.offset >= limit else (found.offset, found.timestamp, found.leader_epoch)
     )

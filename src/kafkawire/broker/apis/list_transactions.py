@@ -1,7 +1,7 @@
 """ListTransactions: v0-2. No transactions are coordinated here, so there are none to list.
 
 Rules:
-- State filters that name no state are told back.
+- State filters that name no state are told back, each once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ STATES: Final = frozenset(
 
 
 @serves("ListTransactions")
-def handle(node: Node, request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponse:
-    return ListTransactionsResponse(
-        unknown_state_filters=[name for name in request.state_filters if name not in STATES]
-    )
+async def handle(node: Node, request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponse:
+    unknown: dict[str, None] = {}
+    for name in request.state_filters:
+        if name not in STATES:
+            unknown[name] = None
+        await context.yield_if_due()
+    return ListTransactionsResponse(unknown_state_filters=list(unknown))

@@ -2,6 +2,7 @@
 
 Rules:
 - v0: an empty list asks for all topics. v1+: null asks for all, empty for none.
+- A topic that occurs more than once is answered once, where it occurs first.
 - Topics are asked for by name, or by id from v12 on; v10 and v11 have ids and refuse them with INVALID_REQUEST.
 - A topic that is not there is made with num.partitions where auto.create.topics.enable and the request allow it (v0-3
   always do); clients are told LEADER_NOT_AVAILABLE never, because it is there at once.
@@ -58,7 +59,7 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
     allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
     if wanted is None or (version == 0 and not wanted):
         for topic in list(node.topics):
-            response.topics.append(describe(node, topic, allowed))
+            response.topics.append(await describe(node, topic, context, allowed))
             await context.yield_if_due()
         return response
     distinct = await _distinct(wanted, context)
@@ -70,7 +71,7 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
         try:
             topic = _find(node, each, version, refused)
             node.check(topic.name)
-            response.topics.append(describe(node, topic, allowed))
+            response.topics.append(await describe(node, topic, context, allowed))
         except KafkaError as error:
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
@@ -83,15 +84,20 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
     return response
 
 
-def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> MetadataResponse.MetadataResponseTopic:
+async def describe(
+    node: Node, topic: Topic, context: RequestContext, allowed: int = operations.NOT_ASKED
+) -> MetadataResponse.MetadataResponseTopic:
     """A topic as clients see it."""
     here = [node.id]
-    return MetadataResponse.MetadataResponseTopic(
+    described = MetadataResponse.MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
-        partitions=[
+        topic_authorized_operations=allowed,
+    )
+    for index in range(topic.partitions):
+        described.partitions.append(
             MetadataResponse.MetadataResponsePartition(
                 partition_index=index,
                 leader_id=node.id,
@@ -99,10 +105,9 @@ def describe(node: Node, topic: Topic, allowed: int = operations.NOT_ASKED) -> M
                 replica_nodes=here,
                 isr_nodes=here,
             )
-            for index in range(topic.partitions)
-        ],
-        topic_authorized_operations=allowed,
-    )
+        )
+        await context.yield_if_due()
+    return described
 
 
 async def _distinct(wanted: Iterable[Wanted], context: RequestContext) -> list[Wanted]:

@@ -6,12 +6,12 @@ Rules:
 - A topic that is not there: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID, for its partitions only; a partition
   that is not there: UNKNOWN_TOPIC_OR_PARTITION for it only.
 - A member of a group that is not there: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION before.
+- A partition that occurs more than once is answered as often, as Apache Kafka does; its last offset counts.
 - The commit is in the log, as firmly as the broker promises, before it is answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.exchanges import MemberKey
@@ -21,8 +21,6 @@ from kafkawire.messages import OffsetCommitResponse
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.node import Node
     from kafkawire.broker.topics import Topic
@@ -34,7 +32,12 @@ _FOREVER: Final = (1 << 63) - 1  # the last time that an offset's record can hol
 
 
 def refuse(request: OffsetCommitRequest, error: ErrorAnswer, context: RequestContext) -> OffsetCommitResponse:
-    return _respond(request, lambda topic, index: error.code)
+    response = OffsetCommitResponse()
+    for topic in request.topics:
+        answered = _answered(topic)
+        answered.partitions = [_result(each.partition_index, error.code) for each in topic.partitions]
+        response.topics.append(answered)
+    return response
 
 
 @serves("OffsetCommit", refuse=refuse)
@@ -43,11 +46,15 @@ async def handle(node: Node, request: OffsetCommitRequest, context: RequestConte
     key = MemberKey(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
     expires = min(node.clock.now() + request.retention_time_ms, _FOREVER) if request.retention_time_ms >= 0 else None
     commits: dict[TopicPartition, Commit] = {}
+    topics: list[Topic | None] = []
     for topic in request.topics:
         found = _find(node, topic, context)
+        topics.append(found)
+        await context.yield_if_due()
         if found is None:
             continue
         for each in topic.partitions:
+            await context.yield_if_due()
             if not 0 <= each.partition_index < found.partitions:
                 continue
             at = each.commit_timestamp if each.commit_timestamp >= 0 else None
@@ -55,38 +62,33 @@ async def handle(node: Node, request: OffsetCommitRequest, context: RequestConte
                 each.committed_offset, each.committed_leader_epoch, each.committed_metadata, at, expires
             )
     try:
-        errors = node.groups.commit(request.group_id, key, commits)
+        errors = await node.groups.commit(request.group_id, key, commits, context)
     except GroupIdNotFoundError as missing:
         code = missing.code if context.version >= 9 else ErrorCode.ILLEGAL_GENERATION
         errors = dict.fromkeys(commits, ErrorCode(code))
-
-    def error_of(topic: Wanted, index: int) -> int:
-        found = _find(node, topic, context)
-        if found is None:
-            return ErrorCode.UNKNOWN_TOPIC_ID if context.version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return errors.get((found.name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-    answer = node.groups.when_settled([request.group_id], _respond(request, error_of))
-    return await answer if isinstance(answer, Awaitable) else answer
+    await node.groups.settle([request.group_id], context)
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID if context.version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    response = OffsetCommitResponse()
+    for topic, found in zip(request.topics, topics, strict=True):
+        answered = _answered(topic)
+        response.topics.append(answered)
+        for each in topic.partitions:
+            index = each.partition_index
+            error = unknown
+            if found is not None:
+                error = errors.get((found.name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            answered.partitions.append(_result(index, error))
+            await context.yield_if_due()
+    return response
 
 
 def _find(node: Node, topic: Wanted, context: RequestContext) -> Topic | None:
     return node.topics.find_id(topic.topic_id) if context.version >= 10 else node.topics.find(topic.name)
 
 
-def _respond(request: OffsetCommitRequest, error_of: Callable[[Wanted, int], int]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponse.OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    OffsetCommitResponse.OffsetCommitResponsePartition(
-                        partition_index=each.partition_index, error_code=error_of(topic, each.partition_index)
-                    )
-                    for each in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+def _answered(topic: Wanted) -> OffsetCommitResponse.OffsetCommitResponseTopic:
+    return OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+
+
+def _result(index: int, error: int) -> OffsetCommitResponse.OffsetCommitResponsePartition:
+    return OffsetCommitResponse.OffsetCommitResponsePartition(partition_index=index, error_code=error)

@@ -2,8 +2,9 @@
 
 Rules:
 - A group that is not there: GROUP_ID_NOT_FOUND. One with members that are no consumers: NON_EMPTY_GROUP.
-- Topics that the group consumes keep their offsets: GROUP_SUBSCRIBED_TO_TOPIC. A topic that is not there:
+- Topics that the group consumes keep their offsets: GROUP_SUBSCRIBED_TO_TOPIC. A topic or partition that is not there:
   UNKNOWN_TOPIC_OR_PARTITION. What was never committed is deleted without a word.
+- A partition that occurs more than once is answered as often, as Apache Kafka does.
 """
 
 from __future__ import annotations
@@ -15,32 +16,32 @@ from kafkawire.messages import OffsetDeleteResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
+    from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.node import Node
     from kafkawire.messages import OffsetDeleteRequest
 
 
 @serves("OffsetDelete")
-def handle(
-    node: Node, request: OffsetDeleteRequest, context: RequestContext
-) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
-    known = [topic for topic in request.topics if topic.name in node.topics]
-    places = [(topic.name, each.partition_index) for topic in known for each in topic.partitions]
-    errors = node.groups.delete_offsets(request.group_id, places)
-    response = OffsetDeleteResponse(
-        topics=[
-            OffsetDeleteResponse.OffsetDeleteResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetDeleteResponse.OffsetDeleteResponsePartition(
-                        partition_index=each.partition_index,
-                        error_code=errors.get((topic.name, each.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-                    )
-                    for each in topic.partitions
-                ],
+async def handle(node: Node, request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
+    places: dict[TopicPartition, None] = {}
+    for topic in request.topics:
+        found = node.topics.find(topic.name)
+        for each in topic.partitions:
+            if found is not None and 0 <= each.partition_index < found.partitions:
+                places[topic.name, each.partition_index] = None
+            await context.yield_if_due()
+    errors = await node.groups.delete_offsets(request.group_id, places, context)
+    await node.groups.settle([request.group_id], context)
+    response = OffsetDeleteResponse()
+    for topic in request.topics:
+        answered = OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name)
+        response.topics.append(answered)
+        for each in topic.partitions:
+            error = errors.get((topic.name, each.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            answered.partitions.append(
+                OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                    partition_index=each.partition_index, error_code=error
+                )
             )
-            for topic in request.topics
-        ]
-    )
-    return node.groups.when_settled([request.group_id], response)
+            await context.yield_if_due()
+    return response

@@ -3,6 +3,8 @@
 Rules:
 - The answer is the largest epoch not above the one asked for, and the offset after its last record; -1 and -1 where the
   log knows none. The epoch in charge ends at the log's end.
+- A partition that occurs more than once is answered as often, as Apache Kafka does: an answer is not larger than the
+  question.
 - The client's own idea of the epoch in charge is checked from v2 on.
 """
 
@@ -33,7 +35,9 @@ def refuse(
 
 
 @serves("OffsetForLeaderEpoch", refuse=refuse)
-def handle(node: Node, request: OffsetForLeaderEpochRequest, context: RequestContext) -> OffsetForLeaderEpochResponse:
+async def handle(
+    node: Node, request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> OffsetForLeaderEpochResponse:
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         answered = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic)
@@ -48,7 +52,9 @@ def handle(node: Node, request: OffsetForLeaderEpochRequest, context: RequestCon
                 answered.partitions.append(_result(each.partition, epoch, end))
             except KafkaError as error:
                 answered.partitions.append(_result(each.partition, error=error.code))
+            await context.yield_if_due()
         response.topics.append(answered)
+        await context.yield_if_due()
     return response
 
 

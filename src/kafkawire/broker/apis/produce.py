@@ -24,6 +24,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.clock import wait
+from kafkawire.broker.held import WriteGroup
 from kafkawire.broker.serving import CloseConnectionError, ErrorAnswer, RequestContext, Unwritten, serves
 from kafkawire.log.admission import SLOW_TO_PACK, is_slow
 from kafkawire.log.errors import RefusedRecordsError, RefusedTimestampsError
@@ -47,7 +48,6 @@ from kafkawire.records import Codec, read_batches
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from kafkawire.broker.held import WriteGroup
     from kafkawire.broker.node import Node
     from kafkawire.broker.topics import Topic
     from kafkawire.log.files import Bytes
@@ -80,87 +80,93 @@ def refuse(request: ProduceRequest, refusal: ErrorAnswer, context: RequestContex
 
 @serves("Produce", refuse=refuse)
 async def handle(node: Node, request: ProduceRequest, context: RequestContext) -> ProduceResponse | Unwritten | None:
-    appending = _Appending(node, request, context)
     response = ProduceResponse()
+    waiting: list[tuple[AnsweredPartition, asyncio.Future[None]]] = []
+    held: list[tuple[AnsweredPartition, Partition]] = []
+    group: WriteGroup | None = None
+    is_first = True
     for topic_data in request.topic_data:
         answered = _answered(topic_data)
         response.responses.append(answered)
         for data in topic_data.partition_data:
+            if not is_first:
+                await context.yield_if_due()
+            is_first = False
             one = ProduceResponse.PartitionProduceResponse(index=data.index)
             answered.partition_responses.append(one)
             try:
                 topic = _topic(node, topic_data, context)
                 _check(data.records, request, context)
-                appending.append(topic, data.records or b"", one)
+                log = node.log(topic.name, data.index)
+                pending = _append(node, topic, log, data.records or b"", request.acks, one, more=context.more)
             except KafkaError as refusal:
                 _fail(one, refusal)
-            await context.yield_if_due()
-    await appending.wait()
-    if appending.group is None:
-        return _answer(response, request)
-    return Unwritten(appending.group, partial(appending.finish, response))
+                continue
+            if pending is None:
+                continue
+            if isinstance(pending, WriteGroup):
+                group = pending
+                held.append((one, log))
+            else:
+                waiting.append((one, _future(pending)))
+    if waiting:
+        await _wait(node, waiting, request.timeout_ms)
+    return (
+        _answer(response, request)
+        if group is None
+        else Unwritten(group, partial(_finish, response, held, request, group))
+    )
 
 
-class _Appending:
-    """The appends of one request, and what their answers depend on."""
+def _append(
+    node: Node, topic: Topic, log: Partition, records: Bytes, acks: int, one: AnsweredPartition, *, more: bool
+) -> WriteGroup | Awaitable[None] | None:
+    """Append to one partition, and note the result in its part of the answer.
 
-    __slots__ = ("_context", "_deadline", "_held", "_node", "_request", "_waiting", "group")
+    The answer then depends on the group that holds the records, or on the work to await, or on nothing more.
+    """
+    one.log_start_offset = log.log_start_offset
+    if acks == -1 and topic.min_insync_replicas > 1:
+        raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
+    if len(records) >= SLOW_TO_PACK and is_slow(records, log.config):
+        return _append_slowly(node, topic.name, records, acks, one)
+    group = node.hold(log, more=more)
+    result = node.append_to(log, topic.name, one.index, records, hold=group is not None)
+    one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
+    if group is None and acks and log.config.flush_on_ack:
+        return node.settled(topic.name, one.index, last_offset)
+    return group
 
-    def __init__(self, node: Node, request: ProduceRequest, context: RequestContext) -> None:
-        self._node = node
-        self._request = request
-        self._context = context
-        self._deadline = 0
-        self._held: list[tuple[AnsweredPartition, Partition]] = []
-        self._waiting: list[tuple[AnsweredPartition, asyncio.Future[None]]] = []
-        self.group: WriteGroup | None = None
 
-    def append(self, topic: Topic, records: Bytes, one: AnsweredPartition) -> None:
-        """Append to one partition, and note the result in its part of the answer."""
-        node, acks = self._node, self._request.acks
-        log = node.log(topic.name, one.index)
-        one.log_start_offset = log.log_start_offset
-        if acks == -1 and topic.min_insync_replicas > 1:
-            raise NotEnoughReplicasError(f"1 replica in sync, min.insync.replicas is {topic.min_insync_replicas}")
-        if len(records) >= SLOW_TO_PACK and is_slow(records, log.config):
-            self._wait_for(one, _append_slowly(node, topic.name, records, acks, one))
-            return
-        group = node.hold(log, more=self._context.more)
-        if group is not None:
-            self.group = group
-            self._held.append((one, log))
-        result = node.append(topic.name, one.index, records, hold=group is not None)
-        one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
-        if acks and log.config.flush_on_ack:
-            flushed = node.settled(topic.name, one.index, last_offset)
-            if flushed is not None:
-                self._wait_for(one, flushed)
+def _future(work: Awaitable[None]) -> asyncio.Future[None]:
+    future = asyncio.ensure_future(work)
+    future.add_done_callback(_retrieve)
+    return future
 
-    def _wait_for(self, one: AnsweredPartition, done: Awaitable[None]) -> None:
-        if not self._waiting:
-            self._deadline = self._node.clock.elapsed() + self._request.timeout_ms
-        future = asyncio.ensure_future(done)
-        future.add_done_callback(_retrieve)
-        self._waiting.append((one, future))
 
-    async def wait(self) -> None:
-        """Wait for threads and for the disk, up to the request's timeout."""
-        clock = self._node.clock
-        for one, future in self._waiting:
-            if not await wait(clock, future, self._deadline - clock.elapsed()):
-                future.cancel()
-                _fail(one, RequestTimedOutError(f"not done after {self._request.timeout_ms} ms"))
-            elif (failure := future.exception()) is not None:
-                _fail(one, failure)
+async def _wait(node: Node, waiting: list[tuple[AnsweredPartition, asyncio.Future[None]]], timeout_ms: int) -> None:
+    """Wait for threads and for the disk, up to the request's timeout."""
+    deadline = node.clock.elapsed() + timeout_ms
+    for one, future in waiting:
+        if not await wait(node.clock, future, deadline - node.clock.elapsed()):
+            future.cancel()
+            _fail(one, RequestTimedOutError(f"not done after {timeout_ms} ms"))
+        elif (failure := future.exception()) is not None:
+            _fail(one, failure)
 
-    def finish(self, response: ProduceResponse) -> ProduceResponse | None:
-        """The answer, once the group is written: records that were lost are refused."""
-        assert self.group is not None
-        failures = self.group.failures
-        for one, log in self._held:
-            if not one.error_code and (failure := failures.get(log)) is not None:
-                _fail(one, failure)
-        return _answer(response, self._request)
+
+def _finish(
+    response: ProduceResponse,
+    held: list[tuple[AnsweredPartition, Partition]],
+    request: ProduceRequest,
+    group: WriteGroup,
+) -> ProduceResponse | None:
+    """The answer, once the group is written: records that were lost are refused."""
+    for one, log in held:
+        failure = group.failures.get(log)
+        if failure is not None and not one.error_code:
+            _fail(one, failure)
+    return _answer(response, request)
 
 
 def _retrieve(future: asyncio.Future[None]) -> None:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 async def handle(node: Node, request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse:
     if context.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
         raise InconsistentGroupProtocolError("no protocol type or name, which v5 asks for")
+    assignments: dict[str, bytes] = {}
+    for each in request.assignments:
+        assignments[each.member_id] = bytes(each.assignment)
+        await context.yield_if_due()
     sync = Sync(
         group_id=request.group_id,
         member_id=request.member_id,
@@ -30,7 +34,7 @@ async def handle(node: Node, request: SyncGroupRequest, context: RequestContext)
         instance_id=request.group_instance_id,
         protocol_type=request.protocol_type,
         protocol_name=request.protocol_name,
-        assignments={each.member_id: bytes(each.assignment) for each in request.assignments},
+        assignments=assignments,
     )
     result = await node.groups.sync(sync)
     return SyncGroupResponse(

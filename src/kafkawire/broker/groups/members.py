@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
@@ -62,8 +63,7 @@ class Member:
 def elect_protocol(members: Collection[Member]) -> str:
     """The protocol with the most votes among those that all members support; of equals, the one voted for first."""
     candidates = common_protocols(members)
-    votes = [member.vote(candidates) for member in members]
-    return max(dict.fromkeys(votes), key=votes.count)
+    return Counter(member.vote(candidates) for member in members).most_common(1)[0][0]
 
 
 def common_protocols(members: Iterable[Member]) -> set[str]:

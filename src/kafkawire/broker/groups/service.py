@@ -6,6 +6,8 @@ Rules:
 - An answer that tells of something written leaves when the log says that it is settled. Until then nobody is told of
   it, not even those who only ask.
 - One timer serves all groups; it may ring early, and never late.
+- Work over many groups takes turns with requests (`steps`). A turn has at least FEWEST_STEPS, so that small work is
+  done when its call returns. Work under way is finished before the broker stops.
 - Groups live by the time of day, which offsets and their log are dated with; when somebody sets it, everything that is
   due moves along, and no session ends by it.
 """
@@ -15,33 +17,40 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker.groups.coordinator import GroupCoordinator
 from kafkawire.broker.groups.exchanges import JoinResult, SyncResult
 from kafkawire.broker.groups.offsets_log import OffsetsLog
 from kafkawire.broker.groups.settings import GroupSettings
+from kafkawire.broker.groups.steps import finish, finish_in_turns
 from kafkawire.broker.groups.writing import coordinator_error
 from kafkawire.broker.service import Gauge
 from kafkawire.broker.topics import CONSUMER_OFFSETS
+from kafkawire.broker.turns import Turns
 from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from kafkawire.broker.clock import Timer
     from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Reply, Sync
     from kafkawire.broker.groups.group import Group, TopicPartition
     from kafkawire.broker.groups.offsets import Commit, Errors
+    from kafkawire.broker.groups.steps import Steps
     from kafkawire.broker.node import Node
+    from kafkawire.broker.serving import RequestContext
     from kafkawire.broker.topics import Topic
     from kafkawire.messages.errors import ErrorCode
 
-R = TypeVar("R")
 _log: Final = logging.getLogger(__name__)
 ROUNDING_MS: Final = 10
 """How far two readings of the clocks may be apart without anybody having set one."""
+
+
+FEWEST_STEPS: Final = 16
 
 
 class _Waiting(NamedTuple):
@@ -61,6 +70,8 @@ class Groups:
         self._apart = node.clock.now() - node.clock.elapsed()
         self._cleaning: Timer | None = None
         self._settling: set[asyncio.Task[None]] = set()
+        self._turns = Turns()
+        self._under_way: list[Steps[None]] = []
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._coordinator)
@@ -74,6 +85,8 @@ class Groups:
         self._clean_later()
 
     def stop(self) -> None:
+        for work in self._under_way:
+            finish(work)
         for timer in (self._timer, self._cleaning):
             if timer is not None:
                 timer.cancel()
@@ -84,19 +97,18 @@ class Groups:
             self._entries.forget()
             self._coordinator.unload()
         else:
-            try:
-                self._coordinator.forget_topic(topic.name, self._now)
-            except KafkaError as error:
-                _log.error("offsets of the deleted topic %s are still kept: %s", topic.name, error)
+            steps = self._coordinator.forgetting_topic(topic.name, self._now)
+            self._work_through(steps, f"offsets of the deleted topic {topic.name} are still kept")
         self._settle()
 
     def gauges(self) -> Iterator[Gauge]:
-        states = Counter(group.state.value for group in self)
+        groups = list(self)
+        states = Counter(group.state.value for group in groups)
         for state, count in sorted(states.items()):
             yield Gauge("kafkawire_groups", {"state": state}, count)
-        for group in self:
+        for group in groups:
             yield Gauge("kafkawire_group_members", {"group": group.group_id}, len(group.members))
-            for (topic, index), committed in group.offsets.items():
+            for (topic, index), committed in list(group.offsets.items()):
                 log = self._node.logs.partitions.get((topic, index))
                 if log is not None:
                     labels = {"group": group.group_id, "topic": topic, "partition": str(index)}
@@ -131,30 +143,47 @@ class Groups:
         self._settle()
         return error
 
-    def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
+    async def leave(self, group_id: str, leavers: Iterable[Leaver], context: RequestContext) -> list[ErrorCode]:
         """Let members go; the error of each."""
-        errors = self._coordinator.leave(group_id, leavers, self._now)
-        self._settle()
+        errors = []
+        for leaver in leavers:
+            errors += self._coordinator.leave(group_id, [leaver], self._now)
+            self._settle()
+            await context.yield_if_due()
         return errors
 
-    def commit(self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit]) -> Errors:
+    async def commit(
+        self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit], context: RequestContext
+    ) -> Errors:
         """Write offsets down; the error of each partition."""
-        errors = self._coordinator.commit(group_id, key, commits, self._now)
+        now = self._now
+        prepared = {}
+        for place, commit in commits.items():
+            prepared[place] = self._coordinator.prepare(group_id, place, commit, now)
+            await context.yield_if_due()
+        errors = self._coordinator.commit_prepared(group_id, key, prepared, self._now)
         self._settle()
         return errors
 
-    def delete_offsets(self, group_id: str, places: Iterable[TopicPartition]) -> Errors:
+    async def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], context: RequestContext) -> Errors:
         """Forget offsets; the error of each partition."""
-        return self._coordinator.delete_offsets(group_id, places, self._now)
+        return await finish_in_turns(self._coordinator.deleting_offsets(group_id, places, self._now), context)
 
-    def delete(self, group_id: str) -> ErrorCode:
+    async def delete(self, group_id: str, context: RequestContext) -> ErrorCode:
         """Forget a group without members."""
-        return self._coordinator.delete(group_id, self._now)
+        return await finish_in_turns(self._coordinator.deleting(group_id, self._now), context)
 
-    def when_settled(self, group_ids: Iterable[str], answer: R) -> R | Awaitable[R]:
-        """The answer, or where the disk has to be waited for first, what to await for it."""
-        pending = [(each, waits) for each in group_ids if (waits := self._entries.settled(each)) is not None]
-        return _after(pending, answer) if pending else answer
+    async def settle(self, group_ids: Iterable[str], context: RequestContext) -> None:
+        """Wait until the disk has everything that was written about these groups, where that is promised."""
+        for group_id in group_ids:
+            settled = self._entries.settled(group_id)
+            if settled is not None:
+                try:
+                    await settled
+                except KafkaError as error:
+                    raise coordinator_error(group_id, error) from error
+                context.begin_turn()
+            await context.yield_if_due()
 
     @property
     def _now(self) -> int:
@@ -197,20 +226,48 @@ class Groups:
 
     def _ring(self) -> None:
         self._timer = None
-        self._coordinator.tick(self._now)
-        self._settle()
+        self._work_through(self._coordinator.ticking(self._now), "what is due is not done")
 
     def _clean_later(self) -> None:
         delay = max(1, self._coordinator.settings.retention_check_ms)
         self._cleaning = self._node.clock.call_later(delay, self._clean)
 
     def _clean(self) -> None:
+        steps = self._coordinator.expiring(self._now)
+        self._work_through(steps, "expired offsets are still kept", self._clean_later)
+
+    def _work_through(self, steps: Steps[None], failure: str, then: Callable[[], None] | None = None) -> None:
+        """Run steps, in turns with requests if there are many; a failure is logged."""
+        work = self._work(steps, failure, then)
+        for _ in islice(work, FEWEST_STEPS):
+            """Small work needs no turns."""
+        if has_loop():
+            self._under_way.append(work)
+            self._turns.run(self._until_done(work))
+        else:
+            finish(work)
+
+    def _work(self, steps: Steps[None], failure: str, then: Callable[[], None] | None) -> Steps[None]:
         try:
-            self._coordinator.expire(self._now)
+            yield from steps
         except KafkaError as error:
-            _log.error("expired offsets are still kept: %s", error)
+            _log.error("%s: %s", failure, error)
         self._settle()
-        self._clean_later()
+        if then is not None:
+            then()
+
+    def _until_done(self, work: Steps[None]) -> Steps[None]:
+        yield from work
+        self._under_way.remove(work)
+
+
+def has_loop() -> bool:
+    """Whether requests are served meanwhile; a node that is only opened has no loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _answer(waiting: _Waiting, reply: Reply) -> None:
@@ -226,12 +283,3 @@ async def _answer_later(settled: Awaitable[None], waiting: _Waiting, reply: Repl
             waiting.future.set_exception(coordinator_error(waiting.group_id, error))
     else:
         _answer(waiting, reply)
-
-
-async def _after(pending: list[tuple[str, Awaitable[None]]], answer: R) -> R:
-    for group_id, settled in pending:
-        try:
-            await settled
-        except KafkaError as error:
-            raise coordinator_error(group_id, error) from error
-    return answer

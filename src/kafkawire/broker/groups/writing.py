@@ -20,7 +20,7 @@ from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kafkawire.broker.groups.group import CommittedOffset, Group, TopicPartition
+    from kafkawire.broker.groups.group import Group, TopicPartition
     from kafkawire.broker.groups.records import Entry
 
 _log: Final = logging.getLogger(__name__)
@@ -62,10 +62,9 @@ class GroupWriter:
         except KafkaError as error:
             _log.warning("group %r became empty, and that could not be written down: %s", group.group_id, error)
 
-    def write_offsets(self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset | None], now: int) -> None:
-        """Write offsets, and for None that they are gone."""
-        if offsets:
-            entries = [encode_offset(group_id, *each) for each in offsets.items()]
+    def write_offsets(self, group_id: str, entries: Sequence[Entry], now: int) -> None:
+        """Write offsets, or that they are gone."""
+        if entries:
             self._append(group_id, entries, now, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
 
     def write_end(self, group: Group, offsets: Iterable[TopicPartition], now: int) -> None:

@@ -1,0 +1,53 @@
+"""The repair of the checkpoints of a data directory, planned from what verification finds.
+
+Rules:
+- An entry past the end of its log is removed. A broker then checks the whole log, or takes its start from the log.
+- A checkpoint that cannot be read is removed, because a broker builds it again. A copy stays beside it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from kafkawire.log import checkpoints, verify
+from kafkawire.log.repair import Repair
+from kafkawire.log.salvage import keep_copy
+from kafkawire.log.segment import LOG
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kafkawire.log.files import FileSystem
+    from kafkawire.log.verify import Finding
+
+
+def plan_checkpoints(files: FileSystem, root: Path, findings: list[Finding]) -> list[Repair]:
+    """What is wrong in the checkpoints, and what is done about it; nothing is changed yet."""
+    found = []
+    for path, group in groupby(findings, key=lambda finding: finding.path):
+        first, *others = group
+        words = f"{first.message}, and {len(others)} faults more" if others else first.message
+        remedy = "the entries past the end of their log are removed"
+        if checkpoints.read_offsets(files, path) is None:
+            remedy = "removed, and a copy kept; the next start of a broker writes it"
+        found.append(Repair(path, first.position, words, remedy, work=partial(_correct, files, root, path)))
+    return found
+
+
+def _correct(files: FileSystem, root: Path, path: Path) -> None:
+    offsets = checkpoints.read_offsets(files, path)
+    if offsets is None:
+        keep_copy(files, path)
+        files.remove(path)
+        files.sync_directory(root)
+        return
+    ends = {(topic, number): _end(root / f"{topic}-{number}") for topic, number in offsets}
+    kept = {key: offset for key, offset in offsets.items() if (end := ends[key]) is None or offset <= end}
+    checkpoints.write_offsets(files, path, kept)
+
+
+def _end(partition: Path) -> int | None:
+    logs = sorted(partition.glob("*" + LOG))
+    return verify.open_log(logs[-1]).next_offset if logs else None

@@ -1,0 +1,174 @@
+"""Directories with many partitions: made, closed and opened in little time, and without a loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+from tests.log.batches import Clock, batch, values
+
+from kafkawire.log import Fault, FaultyFiles, LogDirectory
+from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
+
+if TYPE_CHECKING:
+    from kafkawire.log import FileSystem
+
+ROOT = Path("/data")
+ID = UUID(int=7)
+COUNT = 40
+
+
+def open_logs(files: FileSystem) -> LogDirectory:
+    return LogDirectory(ROOT, files=files, clock=Clock())
+
+
+def syncs(disk: FaultyFiles) -> int:
+    return disk.counts.get("sync", 0) + disk.counts.get("sync_directory", 0)
+
+
+@pytest.fixture
+def disk() -> FaultyFiles:
+    return FaultyFiles()
+
+
+@pytest.fixture
+def empty(disk: FaultyFiles) -> LogDirectory:
+    logs = open_logs(disk)
+    logs.create_all("t", range(COUNT), topic_id=ID)
+    return logs
+
+
+@pytest.fixture
+def filled(empty: LogDirectory) -> LogDirectory:
+    for (_, number), log in empty.partitions.items():
+        log.append(batch(b"%d" % number, producer=(number, 0, 0)))
+    return empty
+
+
+def test_partitions_are_made_without_a_sync_of_their_own(disk: FaultyFiles) -> None:
+    logs = open_logs(disk)
+    before = syncs(disk)
+    logs.create_all("t", range(COUNT), topic_id=ID)
+    assert syncs(disk) == before
+    assert [log.topic_id for log in logs.partitions.values()] == [ID] * COUNT
+    assert logs.create("t", 3, topic_id=ID) is logs.partitions["t", 3]
+
+
+def test_empty_partitions_cost_nothing_to_close(disk: FaultyFiles, empty: LogDirectory) -> None:
+    before = syncs(disk)
+    empty.close()
+    assert syncs(disk) - before < COUNT
+
+
+def test_partitions_that_nobody_wrote_to_cost_nothing_to_close_again(disk: FaultyFiles, filled: LogDirectory) -> None:
+    filled.close()
+    again = open_logs(disk)
+    assert again.was_clean
+    before = syncs(disk)
+    again.partitions["t", 5].append(batch(b"more"))
+    again.close()
+    assert syncs(disk) - before < COUNT
+    last = open_logs(disk.unplugged())
+    assert last.was_clean
+    assert values(last.partitions["t", 5]) == [b"5", b"more"]
+
+
+@pytest.mark.parametrize("gone", [(".log",), ("partition.metadata",), (".log", ".index", ".timeindex", ".metadata")])
+def test_empty_partitions_open_after_a_power_cut_that_took_their_files(
+    disk: FaultyFiles, empty: LogDirectory, gone: tuple[str, ...]
+) -> None:
+    empty.close()
+    for after in (disk.unplugged(), disk.killed()):
+        for path in list(after.names):
+            if path.name.endswith(gone):
+                after.remove(path)
+        again = open_logs(after)
+        assert again.was_clean
+        assert len(again.partitions) == COUNT
+        for number in range(COUNT):
+            log = again.create("t", number, topic_id=ID)
+            assert (log.end_offset, log.topic_id, log.findings) == (0, ID, [])
+            assert log.append(batch(b"x")).base_offset == 0
+        again.close()
+        assert values(open_logs(after.unplugged()).partitions["t", 0]) == [b"x"]
+
+
+def test_everything_written_outlasts_a_clean_stop_and_a_power_cut(disk: FaultyFiles, filled: LogDirectory) -> None:
+    filled.close()
+    again = open_logs(disk.unplugged())
+    assert again.was_clean
+    for (_, number), log in again.partitions.items():
+        assert (values(log), log.topic_id, log.findings) == ([b"%d" % number], ID, [])
+        assert log.append(batch(b"%d" % number, producer=(number, 0, 0))).duplicate
+
+
+def test_a_log_that_shrank_to_nothing_keeps_its_offsets_and_producers(disk: FaultyFiles, filled: LogDirectory) -> None:
+    log = filled.partitions["t", 1]
+    log.roll()
+    filled.delete_records("t", 1, 1)
+    filled.close()
+    again = open_logs(disk.unplugged()).partitions["t", 1]
+    assert (again.log_start_offset, again.end_offset) == (1, 1)
+    assert again.append(batch(b"1", producer=(1, 0, 0))).duplicate
+
+
+@pytest.mark.parametrize("kind", ["sync", "write", "rename", "sync_directory"])
+def test_one_that_cannot_be_closed_keeps_the_others_from_nothing_but_the_clean_mark(
+    disk: FaultyFiles, filled: LogDirectory, kind: str
+) -> None:
+    disk.arm(Fault(kind))
+    with pytest.raises(KafkaStorageError):
+        filled.close()
+    again = open_logs(disk.unplugged())
+    assert not again.was_clean
+    assert sum(values(log) == [b"%d" % number] for (_, number), log in again.partitions.items()) >= COUNT - 1
+
+
+def test_partitions_are_not_there_before_their_creation_has_ended(disk: FaultyFiles) -> None:
+    logs = open_logs(disk)
+    work = logs.creation("t", range(3), topic_id=ID)
+    step = next(work)
+    assert logs.partitions == {}
+    step()
+    assert logs.partitions == {}
+    with pytest.raises(StopIteration):
+        next(work)
+    assert sorted(logs.partitions) == [("t", 0), ("t", 1), ("t", 2)]
+
+
+@pytest.mark.parametrize("after", range(0, 16, 3))
+def test_a_disk_that_fails_while_partitions_are_made_leaves_none(disk: FaultyFiles, after: int) -> None:
+    logs = open_logs(disk)
+    disk.arm(Fault("create", after=after))
+    with pytest.raises(KafkaStorageError):
+        logs.create_all("t", range(4), topic_id=ID)
+    assert logs.partitions == {}
+    assert [entry.name for entry in disk.list(ROOT) if entry.is_directory] == []
+    assert len(logs.create_all("t", range(4), topic_id=ID)) == 4
+
+
+def test_partitions_of_another_topic_id_are_refused_before_any_is_made(empty: LogDirectory) -> None:
+    with pytest.raises(InconsistentTopicIdError):
+        empty.create_all("t", range(COUNT + 2), topic_id=UUID(int=8))
+    assert len(empty.partitions) == COUNT
+
+
+def test_a_segment_that_could_not_be_started_does_not_end_the_log(disk: FaultyFiles) -> None:
+    logs = open_logs(disk)
+    log = logs.create("t", 0)
+    log.append(batch(b"a"))
+    disk.arm(Fault("create", after=2))
+    disk.arm(Fault("remove", after=1, sticky=True))
+    with pytest.raises(KafkaStorageError):
+        log.roll()
+    disk.faults.clear()
+    log.append(batch(b"b"))
+    logs.close()
+    again = open_logs(disk)
+    assert again.was_clean
+    log = again.partitions["t", 0]
+    assert values(log) == [b"a", b"b"]
+    (finding,) = log.findings
+    assert "00000000000000000001.log: removed, 0 bytes" in finding
