@@ -48,7 +48,7 @@ interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat,
 	$(BIN)/python -m pytest -q -m interop tests/interop
 	$(BIN)/python -m benchmarks apache
 
-check: $(BUILT) ## format, lint, types, layers, schemas, generated files
+check: $(BUILT) docs ## format, lint, types, layers, schemas, generated files, documentation
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
@@ -56,7 +56,7 @@ check: $(BUILT) ## format, lint, types, layers, schemas, generated files
 	$(BIN)/python -m kafkawire.messages.generate --check
 
 docs: $(BUILT) ## the documentation as a site in build/site, links and references checked; needs no network
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@! grep -rlE '(src|href)="(https?:)?//[^"]*\.(js|css|woff2?)"|fonts\.g(oogleapis|static)' build/site --include=*.html || \
 		{ echo "the pages above load something from the network"; exit 1; }
 
