@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
+from kafkawire.log.configs import LogConfig
+from kafkawire.log.faults import Fault, FaultyFiles
+from kafkawire.log.partition import Partition
 from kafkawire.log.producers import Marker, ProducerBatch, Producers
 from kafkawire.log.snapshots import SnapshotError, decode_snapshot, encode_snapshot
 from kafkawire.messages.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
+    KafkaStorageError,
     OutOfOrderSequenceError,
     TransactionCoordinatorFencedError,
 )
+from kafkawire.records import BatchBuilder
 
 MAX = 2**31 - 1
 
@@ -193,3 +201,29 @@ def test_a_damaged_snapshot_is_refused(producers: Producers) -> None:
             decode_snapshot(bytes(damaged))
         with pytest.raises(SnapshotError):
             decode_snapshot(sound[:position])
+
+
+def test_a_producer_begins_with_the_batch_that_the_disk_refused() -> None:
+    files = FaultyFiles()
+    files.make_directory(Path("/logs/orders-0"))
+    log = Partition(files, Path("/logs/orders-0"), LogConfig(), clock=lambda: 0)
+    for hold in (False, True):
+        first, second = (idempotent(sequence, producer_id=7 + hold) for sequence in (0, 1))
+        files.arm(Fault("write", error=errno.ENOSPC))
+        with pytest.raises(KafkaStorageError):
+            write(log, first, hold=hold)
+        with pytest.raises(OutOfOrderSequenceError, match="sequence 1, expected 0, which the disk refused"):
+            log.append(second)
+        assert not log.append(first).duplicate
+        assert not log.append(second).duplicate
+
+
+def write(log: Partition, batch: bytes, *, hold: bool) -> None:
+    log.append(batch, hold=hold)
+    log.settle()
+
+
+def idempotent(sequence: int, producer_id: int) -> bytes:
+    builder = BatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+    builder.append(b"k", b"%d" % sequence, timestamp=1)
+    return builder.build()

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.listeners import Endpoint
+from kafkawire.broker.refusals import free
 from kafkawire.broker.routes import NO_ERRORS, Route
 from kafkawire.broker.serving import (
     ANONYMOUS,
@@ -171,7 +172,7 @@ class Dispatcher:
             else:
                 call.answer = self._explain(call, error)
         if call.context.was_paused and isinstance(call.answer, Message | Streamed):
-            call.written = await asyncio.get_running_loop().run_in_executor(None, self._write, call)
+            call.written = await asyncio.get_running_loop().run_in_executor(None, self._write_and_free, call)
 
     def finish(self, call: Call) -> tuple[Sequence[Part], int]:
         """The parts of the answer's frame and the size of all; none where the client expects nothing.
@@ -209,6 +210,16 @@ class Dispatcher:
             following = iter(contents)
             parts = [next(following) if isinstance(part, memoryview) else part for part in parts]
         return parts, size, errors
+
+    def _write_and_free(self, call: Call) -> Written:
+        """The answer as bytes; what it was made of is freed here, because freeing much at once takes long."""
+        written = self._write(call)
+        answer, call.answer = call.answer, None
+        free(answer.message if isinstance(answer, Streamed) else answer)
+        if call.context.is_large and self.interceptor is None:
+            request, call.request = call.request, None
+            free(request)
+        return written
 
     def _serve(self, call: Call) -> Answer | Awaitable[Answer]:
         if self.interceptor is None:

@@ -146,7 +146,10 @@ class Node:
         what the disk has synced holds nothing.
         """
         group = self._held
-        if log.config.flush_on_ack or not (more or (group is not None and log in group)):
+        config = log.config
+        if config.flush_on_ack or config.flush_messages < FOREVER:
+            return None
+        if not more and (group is None or log not in group):
             return None
         if group is None:
             group = self._held = WriteGroup(self._report)
@@ -163,12 +166,14 @@ class Node:
     def append_to(self, log: Partition, topic: str, index: int, batches: Bytes, *, hold: bool) -> AppendResult:
         """Append batches to the log of a partition, as `append` does."""
         try:
-            result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold)
+            result = log.append(batches, leader_epoch=self.leader_epoch, hold=hold, flush=False)
         except KafkaStorageError as error:
             self._report(error)
             raise
         if not log.config.flush_on_ack:
             self.watchers.notify(topic, index)
+        if log.owes_flush:
+            self.flusher.flush(topic, index, log)
         return result
 
     async def append_slowly(self, topic: str, index: int, batches: Bytes) -> AppendResult:
@@ -177,7 +182,7 @@ class Node:
         admitted = await asyncio.get_running_loop().run_in_executor(None, admit, batches, config, now)
         log = self.log(topic, index)
         try:
-            result = log.append_admitted(admitted, now, leader_epoch=self.leader_epoch)
+            result = log.append_admitted(admitted, now, leader_epoch=self.leader_epoch, flush=False)
         except KafkaStorageError as error:
             self._report(error)
             raise
@@ -194,10 +199,11 @@ class Node:
     def settled(self, topic: str, index: int, last_offset: int) -> Awaitable[None] | None:
         """What to await before records up to an offset are acknowledged; None where nothing needs to be waited for.
 
-        With flush.on.ack that is the disk, one sync for all who wait; a failing one raises KAFKA_STORAGE_ERROR.
+        With flush.on.ack, or when flush.messages is reached, that is the disk: one sync for all who wait. A failing one
+        raises KAFKA_STORAGE_ERROR.
         """
         log = self.log(topic, index)
-        if not log.config.flush_on_ack or log.recovery_point > last_offset:
+        if log.recovery_point > last_offset or not (log.config.flush_on_ack or log.owes_flush):
             return None
         return self.flusher.wait(topic, index, log, last_offset)
 

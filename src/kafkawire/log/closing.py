@@ -67,7 +67,7 @@ def close(log: Partition, *, with_parent: bool = True) -> None:
     flush.with_parent = with_parent
     try:
         with storage_errors(log.directory, "close"):
-            flush.held += [file for file in active.index_files() if file.size()]
+            flush.held += active.index_files(used=True)
             if log.producers.entries:
                 flush.held.append(log.snapshots.file(log.end_offset))
         flush.run()

@@ -18,7 +18,7 @@ from kafkawire.log.replay import replay_segments
 
 if TYPE_CHECKING:
     from kafkawire.log.partition import Partition
-    from kafkawire.log.producers import Producer, Producers
+    from kafkawire.log.producers import Producer, ProducerBatch, Producers
 
 
 def cut(log: Partition, offset: int) -> None:
@@ -46,11 +46,14 @@ class Held:
 
     first_offset: int
     before: dict[int, Producer | None] = field(default_factory=dict)
+    first: dict[int, ProducerBatch] = field(default_factory=dict)
+    """The first held batch of each producer."""
 
-    def note(self, producer_id: int, producers: Producers) -> None:
+    def note(self, batch: ProducerBatch, producers: Producers) -> None:
         """Take note of a producer before its first held batch."""
-        if producer_id not in self.before:
-            self.before[producer_id] = producers.copy_of(producer_id)
+        if batch.producer_id not in self.before:
+            self.before[batch.producer_id] = producers.copy_of(batch.producer_id)
+            self.first[batch.producer_id] = batch
 
 
 def undo(log: Partition, held: Held) -> None:
@@ -58,6 +61,8 @@ def undo(log: Partition, held: Held) -> None:
     log.is_as_closed = False
     log.end_offset = held.first_offset
     log.producers.restore(held.before)
+    for batch in held.first.values():
+        log.producers.expect(batch)
     with suppress(OSError):  # the file is written again with the next flush
         log.epochs.truncate_end(held.first_offset)
 

@@ -90,7 +90,10 @@ class LogDirectory:
         self._writing = Lock()
         self._files: FileSystem = files or DiskFiles()
         with storage_errors(root, "opening the log directory"):
+            is_new = not self._files.exists(root)
             self._files.make_directory(root)
+            if is_new:
+                self._files.sync_directory(root.parent)
             self._lock = self._files.lock(root / checkpoints.LOCK)
             self.properties = self._identify(properties or {})
             self.was_clean = self._files.exists(root / checkpoints.CLEAN_SHUTDOWN)
@@ -206,7 +209,8 @@ class LogDirectory:
 
     def purge(self) -> int:
         """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""
-        names = [entry.name for entry in self._files.list(self.root) if entry.is_directory]
+        with storage_errors(self.root, "removing deleted partitions"):
+            names = [entry.name for entry in self._files.list(self.root) if entry.is_directory]
         gone, now = 0, self.clock()
         for name in filter(_DELETED.fullmatch, names):
             if self._kept_until.get(name, now) > now:

@@ -104,7 +104,7 @@ class Durability:
                 held += segment.index_files()
             held += map(self._files.open, self.unsynced)
             if not epochs.is_durable:
-                held.append(epochs.write_again())
+                held.append(epochs.file())
         except OSError as error:
             raise storage_error(self._directory, "flush", error) from error
         if self.unsynced or not epochs.is_durable:

@@ -29,7 +29,7 @@ class LeaderEpochs:
     def __init__(self, files: FileSystem, directory: Path, *, is_new: bool = False) -> None:
         self._files = files
         self._path = directory / EPOCHS
-        self.is_durable = True
+        self.is_durable = self._is_written = True
         self._starts: dict[int, int] = {}
         self.latest = UNKNOWN
         """The epoch in charge, or -1."""
@@ -48,9 +48,10 @@ class LeaderEpochs:
             self.is_durable = False
             self._save(durable=False)
 
-    def write_again(self) -> File:
-        """The file, written anew: an entry may have been added while the disk refused it."""
-        self._save(durable=False)
+    def file(self) -> File:
+        """The file, written anew if the disk refused the last change."""
+        if not self._is_written:
+            self._save(durable=False)
         return self._files.open(self._path)
 
     def end_offset(self, epoch: int, log_end: int) -> tuple[int, int]:
@@ -85,7 +86,9 @@ class LeaderEpochs:
 
     def _save(self, *, durable: bool) -> None:
         lines = (f"{epoch} {start}" for epoch, start in self._starts.items())
+        self._is_written = False
         write_lines(self._files, self._path, lines, durable=durable)
+        self._is_written = True
 
     def _add(self, epoch: int, offset: int) -> bool:
         if self._starts.get(epoch) is not None and self._starts[epoch] <= offset:

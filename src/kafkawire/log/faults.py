@@ -274,10 +274,6 @@ class FaultyFiles(MemoryFiles):
             if self._nodes.pop(path, None) is not None:
                 self._rename((self._nodes[path.parent], path.name, None), of_a_folder=True)
 
-    def remove(self, path: Path) -> None:
-        self.strike("remove")
-        super().remove(path)
-
     def sync_directory(self, path: Path) -> None:
         with self.guard:
             self.strike("sync_directory")

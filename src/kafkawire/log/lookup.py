@@ -62,6 +62,11 @@ class Lookup:
         return self._offsets.path, self._times.path
 
     @property
+    def used_paths(self) -> list[Path]:
+        """The files that have entries."""
+        return [index.path for index in (self._offsets, self._times) if len(index)]
+
+    @property
     def largest(self) -> TimeEntry:
         """The largest timestamp in the segment, and the last offset of its batch."""
         if self._largest is None:

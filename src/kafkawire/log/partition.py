@@ -155,26 +155,47 @@ class Partition:
         unstable = self.producers.first_unstable_offset(watermark)
         return watermark if unstable is None else min(unstable, watermark)
 
-    def append(self, batches: Bytes, *, leader_epoch: int = 0, hold: bool = False) -> AppendResult:
+    @property
+    def owes_flush(self) -> bool:
+        """Whether flush.messages asks for a flush before the last append is acknowledged."""
+        return self.end_offset - self.durability.recovery_point >= self.config.flush_messages
+
+    def append(self, batches: Bytes, *, leader_epoch: int = 0, hold: bool = False, flush: bool = True) -> AppendResult:
         """Take whole batches from a client; the refusals are Kafka's own errors.
 
         The answer waits, with flush.on.ack for `recovery_point` to pass `last_offset`, with `hold` for `settle`.
         """
         now = self.clock()
-        return self.append_admitted(admit(batches, self.config, now), now, leader_epoch=leader_epoch, hold=hold)
+        admitted = admit(batches, self.config, now)
+        return self.append_admitted(admitted, now, leader_epoch=leader_epoch, hold=hold, flush=flush)
 
     def append_admitted(
-        self, admitted: Sequence[Admitted], now: int, *, leader_epoch: int = 0, hold: bool = False
+        self,
+        admitted: Sequence[Admitted],
+        now: int,
+        *,
+        leader_epoch: int = 0,
+        hold: bool = False,
+        flush: bool = True,
     ) -> AppendResult:
-        """Take batches that were admitted at some time with this log's settings."""
+        """Take batches that were admitted at some time with this log's settings.
+
+        Without `flush` the caller flushes when flush.messages asks for it (`owes_flush`).
+        """
         append_time = now if self.config.log_append_time else NO_TIMESTAMP
         known = self._check_producers(admitted)
         if known is not None:
             first_time = known.timestamp if self.config.log_append_time else NO_TIMESTAMP
             return AppendResult(known.first_offset, known.last_offset, first_time, self.log_start_offset, True)
         base = self.end_offset
-        self._write(admitted, leader_epoch, now, hold=hold)
-        if self.end_offset - self.durability.recovery_point >= self.config.flush_messages:
+        try:
+            self._write(admitted, leader_epoch, now, hold=hold)
+        except KafkaStorageError:
+            for batch in admitted:
+                if batch.producer is not None:
+                    self.producers.expect(batch.producer)
+            raise
+        if flush and self.owes_flush:
             self.flush()
         return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
 
@@ -377,7 +398,7 @@ class Partition:
         self.end_offset = offset
         for produced in producing:
             if self._held is not None:
-                self._held.note(produced.producer_id, self.producers)
+                self._held.note(produced, self.producers)
             self.producers.append(produced)
 
     def write_held(self) -> None:

@@ -6,7 +6,8 @@ Rules:
   recognised before anything else is checked, and answered with the offsets it got the first time.
 - An epoch never falls. A new epoch starts at sequence 0 and forgets the cached batches.
 - Within an epoch sequences follow each other without gaps; after 2147483647 comes 0.
-- A producer nobody remembers may start at any sequence.
+- A producer that nobody remembers may start at any sequence, unless the disk refused an earlier batch of it: its
+  other batches in flight are then out of order until that one comes again.
 - A transaction opens with its first batch and closes with its marker; no plain batch comes between.
 """
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CACHED_BATCHES = 5
+MOST_EXPECTED = 1000
 NONE = -1
 
 
@@ -93,6 +95,8 @@ class Producers:
         self._entries = {entry.producer_id: entry for entry in entries}
         self._open = _open_transactions(self._entries.values())
         self._closed: list[AbortedTransaction] = []
+        self._expected: dict[int, ProducerBatch] = {}
+        """The first batch that the disk refused of producers without any other, by producer id."""
 
     @property
     def entries(self) -> Mapping[int, Producer]:
@@ -116,6 +120,7 @@ class Producers:
             if earlier.producer_id == batch.producer_id:
                 known = earlier.epoch, earlier.last_sequence, earlier.transactional
         if known is None:
+            self._check_first(batch)
             return
         epoch, last, in_transaction = known
         who = f"producer {batch.producer_id}"
@@ -133,6 +138,15 @@ class Producers:
         if in_transaction and not batch.transactional:
             raise InvalidTxnStateError(f"{who}: plain batch while its transaction is open")
 
+    def _check_first(self, batch: ProducerBatch) -> None:
+        """Refuse the batch of a new producer that comes before an earlier one which the disk refused."""
+        refused = self._expected.get(batch.producer_id)
+        if refused is not None and refused.epoch == batch.epoch and refused.first_sequence < batch.first_sequence:
+            raise OutOfOrderSequenceError(
+                f"producer {batch.producer_id} epoch {batch.epoch}: sequence {batch.first_sequence}, "
+                f"expected {refused.first_sequence}, which the disk refused"
+            )
+
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
         """Refuse a marker of a past epoch or of a past coordinator."""
         entry = self._entries.get(producer_id)
@@ -148,8 +162,17 @@ class Producers:
                 f"expected {entry.coordinator_epoch} or later"
             )
 
+    def expect(self, batch: ProducerBatch) -> None:
+        """The disk refused a batch: a producer without any other begins with this one."""
+        if batch.producer_id in self._entries or batch.producer_id in self._expected:
+            return
+        if len(self._expected) >= MOST_EXPECTED:
+            del self._expected[next(iter(self._expected))]
+        self._expected[batch.producer_id] = batch
+
     def append(self, batch: ProducerBatch) -> None:
         """A batch was written."""
+        self._expected.pop(batch.producer_id, None)
         entry = self._entry(batch.producer_id, batch.epoch)
         entry.batches.append(
             CachedBatch(

@@ -257,9 +257,12 @@ class Segment:
         self.lookup.spill()
         self.aborted.spill()
 
-    def index_files(self) -> list[File]:
-        """The files that must be durable, besides the log, before a finished segment is."""
-        paths = [*self._lookup.paths, *([self.aborted.path] if self.aborted.has_file else [])]
+    def index_files(self, *, used: bool = False) -> list[File]:
+        """The files that must be durable, besides the log, before a finished segment is; or those with entries."""
+        paths = [
+            *(self._lookup.used_paths if used else self._lookup.paths),
+            *([self.aborted.path] if self.aborted.has_file else []),
+        ]
         return [self._files.open(path, create=True) for path in paths]
 
     def rename(self, old: str, new: str) -> None:

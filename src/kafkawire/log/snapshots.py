@@ -83,9 +83,15 @@ class Snapshots:
         self.offsets = sorted(offsets)
 
     def save(self, offset: int, producers: Producers) -> None:
-        replace_file(self._files, self._path(offset), encode_snapshot(producers.entries.values()), durable=False)
-        if offset not in self.offsets:
-            self.offsets = sorted([*self.offsets, offset])
+        path, content = self._path(offset), encode_snapshot(producers.entries.values())
+        if offset in self.offsets:
+            replace_file(self._files, path, content, durable=False)
+            return
+        # A new file needs no rename: its CRC tells a part of it from the whole.
+        file = self._files.open(path, create=True)
+        file.truncate(0)
+        file.write(0, [content])
+        self.offsets = sorted([*self.offsets, offset])
 
     def file(self, offset: int) -> File:
         """The file of a snapshot that was saved."""

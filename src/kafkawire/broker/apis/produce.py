@@ -133,7 +133,7 @@ def _append(
     group = node.hold(log, more=more)
     result = node.append_to(log, topic.name, one.index, records, hold=group is not None)
     one.base_offset, last_offset, one.log_append_time_ms, one.log_start_offset, _ = result
-    if group is None and acks and log.config.flush_on_ack:
+    if group is None and acks and (log.config.flush_on_ack or log.owes_flush):
         return node.settled(topic.name, one.index, last_offset)
     return group
 
