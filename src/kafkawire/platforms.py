@@ -40,10 +40,13 @@ def _module(name: str) -> Any:
 
 fcntl: Final = _module("fcntl")
 resource: Final = _module("resource")
+termios: Final = _module("termios")
 SENDS_FILES: Final = hasattr(os, "sendfile") and hasattr(socket.socket, "sendmsg")
 """Whether a socket takes parts in memory and ranges of files without a copy."""
 HOLDS_PORTS: Final = sys.platform == "linux"
 """Whether a port can be bound twice while nobody listens, so that one of the two keeps it for the other."""
+SOCKETS_ARE_FILES: Final = resource is not None
+"""Whether a socket takes one of the descriptors that are limited, with the lowest free number."""
 MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
 GATHER: Final = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 1024
 """How many parts `pwritev` takes at once."""
@@ -51,6 +54,13 @@ _O_DIRECTORY: Final[int] = getattr(os, "O_DIRECTORY", 0)
 _FEW_DESCRIPTORS: Final = 2048
 _MOST_ON_MACOS: Final = 10240  # OPEN_MAX: setrlimit refuses more there, whatever the hard limit says
 _WHOLE_FILE: Final = ("hhqqi4x", os.SEEK_SET, 0, 0, 0)
+_PRIVATE: Final[dict[str, Any]] = (
+    {"flags": mmap.MAP_PRIVATE | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0)}
+    if hasattr(mmap, "MAP_PRIVATE")
+    else {}
+)
+_COUNT: Final = struct.Struct("i")
+_SO_NWRITE: Final = 0x1024  # of sys/socket.h on macOS
 _positions = Lock()
 
 
@@ -143,6 +153,14 @@ def descriptor_limit() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
+def most_descriptors() -> int:
+    """To how many `raise_descriptor_limit` can raise the limit."""
+    if resource is None:
+        return _FEW_DESCRIPTORS
+    hard: int = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
 def raise_descriptor_limit() -> None:
     """Let this process open as many files as the system allows it."""
     if resource is None:
@@ -154,12 +172,38 @@ def raise_descriptor_limit() -> None:
             return
 
 
-def untouched_memory(size: int) -> memoryview:
-    """Memory of that size that takes none as long as nobody reads or writes it."""
-    if hasattr(mmap, "MAP_PRIVATE") and hasattr(mmap, "MAP_ANONYMOUS"):
-        private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
-        return memoryview(mmap.mmap(-1, size, **private))
-    return memoryview(mmap.mmap(-1, size))
+def untouched_memory(size: int) -> mmap.mmap:
+    """Memory of that size, of which the system backs the pages that are read or written."""
+    return mmap.mmap(-1, size, **_PRIVATE)
+
+
+def claim_address(opened: socket.socket) -> None:
+    """Let a socket bind an address that a closed one had, and no other socket the same address meanwhile."""
+    exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)  # Windows, whose SO_REUSEADDR shares an address
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if exclusive is None else exclusive, 1)
+
+
+def unread_bytes(wire: socket.socket) -> int:
+    """Bytes that the system has received for a socket and nobody has read; 0 where it does not say."""
+    return _queued(wire, "FIONREAD") or 0
+
+
+def unsent_bytes(wire: socket.socket) -> int | None:
+    """Bytes that were written to a socket and its peer has not taken; None where the system does not say."""
+    if sys.platform == "darwin":
+        with suppress(OSError):
+            return wire.getsockopt(socket.SOL_SOCKET, _SO_NWRITE)
+        return None
+    return _queued(wire, "TIOCOUTQ")
+
+
+def _queued(wire: socket.socket, name: str) -> int | None:
+    what = getattr(termios, name, None)
+    if fcntl is None or what is None:
+        return None
+    with suppress(OSError, ValueError):
+        return int(_COUNT.unpack(fcntl.ioctl(wire.fileno(), what, bytes(_COUNT.size)))[0])
+    return None
 
 
 def call_at_fork(**hooks: Callable[[], Any]) -> None:

@@ -312,3 +312,18 @@ def test_what_is_no_metadata_record_is_refused() -> None:
     with pytest.raises(JournalError, match="metadata record 5: expected frame version 1"):
         decode(b"\x07\x02\x00", 5)
     assert decode(b"\x01\x7e\x00", 5) is None
+
+
+def test_a_compacted_topic_with_gaps_is_recovered_without_a_word(
+    node: Node, open_node: Callable[..., Node], caplog: pytest.LogCaptureFixture
+) -> None:
+    node.create_topic("compacted", 1, {"cleanup.policy": "compact", "segment.bytes": "200"})
+    for number in range(40):
+        node.append("compacted", 0, batch(b"%d" % number, key=b"%d" % (number % 3)))
+    log = node.log("compacted", 0)
+    log.flush()
+    log.compact(force=True)
+    assert len(list(log.segments)) > 1
+    again = open_node().log("compacted", 0)
+    assert (again.end_offset, again.findings) == (40, [])
+    assert "missing" not in caplog.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkawire.broker.clock import ManualClock
-from kafkawire.broker.sessions import LAST_EPOCH, Fetching, FetchSessions, Told, Wanted
+from kafkawire.broker.sessions import LAST_EPOCH, MOST_PARTITIONS, Fetching, FetchSessions, Told, Wanted
 from kafkawire.messages.errors import ErrorCode
 
 OLD = 120_001
@@ -126,3 +126,26 @@ def test_an_old_session_in_use_goes_only_for_a_larger_one(sessions: FetchSession
     assert opened(sessions, 3) > 0
     assert sessions.begin(small, 2, []).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert sessions.begin(large, 2, []).error == ErrorCode.NONE
+
+
+def test_no_session_is_made_for_too_many_partitions(sessions: FetchSessions) -> None:
+    assert opened(sessions, MOST_PARTITIONS) > 0
+    fetching = sessions.begin(0, 0, [wanted(index) for index in range(MOST_PARTITIONS + 1)])
+    assert not fetching.has_session
+
+
+@pytest.mark.parametrize("more", [1, MOST_PARTITIONS + 1])
+def test_a_session_that_would_grow_too_large_ends(sessions: FetchSessions, more: int) -> None:
+    session_id = opened(sessions, MOST_PARTITIONS)
+    grown = sessions.begin(session_id, 1, [wanted(MOST_PARTITIONS + index) for index in range(more)])
+    assert grown.error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(sessions) == 0
+
+
+def test_a_fetch_may_finish_after_its_session_is_gone(sessions: FetchSessions) -> None:
+    session_id = opened(sessions)
+    slow = sessions.begin(session_id, 1, [])
+    sessions.begin(session_id, 2, [], [("topic", 0)])
+    assert len(sessions) == 0
+    assert finish(slow, told(5)) == (session_id, [True])
+    assert sessions.begin(session_id, 2, []).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND

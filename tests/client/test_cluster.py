@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 from uuid import UUID
 
@@ -286,3 +287,20 @@ def test_a_broker_that_fails_is_left_alone_for_longer_and_longer() -> None:
             await cluster.close()
 
     asyncio.run(main())
+
+
+def test_a_refresh_that_nobody_waits_for_any_more_fails_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    async def leave() -> None:
+        cluster = cluster_of("127.0.0.1:1")
+        cluster._closed = False
+        waiting = asyncio.create_task(cluster.refresh())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        refreshing = cluster._refreshing
+        assert refreshing is not None
+        await asyncio.wait([refreshing, waiting])
+        cluster._refreshing, cluster._closed = None, True
+
+    asyncio.run(leave())
+    gc.collect()
+    assert "never retrieved" not in caplog.text

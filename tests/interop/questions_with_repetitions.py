@@ -130,7 +130,6 @@ QUESTIONS: dict[str, Callable[[int], Message]] = {
     "committed offset after two": committed,
     "forget an offset twice": lambda version: forget(0, 0, 9, 9),
     "delete a group twice": lambda version: m.DeleteGroupsRequest(groups_names=["same-nobody", "same-nobody"]),
-    "the quorum": lambda version: quorum(0),
     "the quorum twice": lambda version: quorum(0, 0),
     "the quorum of another partition": lambda version: quorum(0, 1),
     "credentials of a user": lambda version: credentials("same-user"),

@@ -19,9 +19,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ON_WINDOWS = os.name == "nt"
 ONLY_IN_PLATFORMS = re.compile(
-    r"^\s*(?:import|from) (?:fcntl|resource|msvcrt)\b"
+    r"^\s*(?:import|from) (?:fcntl|resource|msvcrt|termios)\b"
     r"|\bos\.(?:sendfile|fdatasync|pread|preadv|pwrite|pwritev|sysconf|O_CLOEXEC|O_DIRECTORY|register_at_fork)\b"
-    r"|\bsocket\.MSG_MORE\b|\bmmap\.MAP_|\badd_signal_handler\b|\bremove_reader\b",
+    r"|\bsocket\.MSG_MORE\b|\bmmap\.MAP_|\badd_signal_handler\b|\bremove_reader\b|\bSO_REUSEADDR\b",
     re.MULTILINE,
 )
 GUARDED = {Path("broker/outbox.py"): {"os.sendfile"}}  # reached only where platforms.SENDS_FILES says so

@@ -22,6 +22,7 @@ from kafkawire.broker.node import Node
 from kafkawire.broker.server import Server
 from kafkawire.log.files import DiskFiles
 from kafkawire.log.memory import MemoryFiles
+from kafkawire.messages.error_roots import table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,7 @@ class Broker:
     async def start(self) -> None:
         """Open the logs and listen."""
         began = self.clock.elapsed()
+        table()  # an error can be put into words when no descriptor is left to read the table with
         if self._data_dir is None:
             root, files = Path("/memory"), self._files or MemoryFiles(self.clock.now)
         else:

@@ -6,7 +6,8 @@ Rules:
 - Answers of requests that came together leave together. An answer about records that are held in memory is queued as
   a call: its bytes exist, and can be sent, only after `Dispatcher.finish` has written the records.
 - A connection is served for one turn at a time (`turns`); its further requests wait while others are served.
-- Reading stops when enough waits unserved, when the peer does not read, or when the broker's memory is taken.
+- Reading stops when enough waits unserved, when the peer does not read, or when the broker's memory is taken
+  (`budget`). Memory of frames, of requests under way and of answers that the peer has not taken is counted.
 - What a connection does wrong closes that connection, with one line in the log that says why.
 """
 
@@ -15,28 +16,36 @@ from __future__ import annotations
 import asyncio
 import logging
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from kafkawire.broker.dispatch import Call, RefusedRequestError
+from kafkawire import platforms
+from kafkawire.broker.dispatch import PRODUCE, Call, RefusedRequestError
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.inbox import Inbox
 from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.outbox import Outbox
+from kafkawire.broker.pace import WINDOW_SECONDS, Pace
 from kafkawire.broker.turns import TURN_SECONDS
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from kafkawire.broker.dispatch import Dispatcher
     from kafkawire.broker.server import Server
 
 _log = logging.getLogger("kafkawire.broker")
+RECORDED: Final = 64 * 1024
+"""A frame of this size says something about the speed of its connection."""
 
 
 class Connection(asyncio.BufferedProtocol):
     """Frames in, answers out."""
 
-    def __init__(self, server: Server, dispatcher: Dispatcher, listener: str) -> None:
+    def __init__(self, server: Server, dispatcher: Dispatcher, listener: str, socket: socket) -> None:
         self._server = server
+        self._budget = server.budget
+        self._socket = socket
         self._dispatcher = dispatcher
         self._listener = listener
         self._inbox = Inbox(server.scratch, server.max_request)
@@ -46,17 +55,21 @@ class Connection(asyncio.BufferedProtocol):
         self._is_queued = False  # whether requests wait for this connection's next turn
         self._unwritten: list[Call] = []  # served, in order, and not answered until their records are written
         self.address = ("", 0)
-        self.active = 0.0
-        self.accounted = 0  # bytes of memory that the server counts for this connection
+        self.active = server.loop.time()
+        self._pace = Pace(self.active)
+        # since when the peer takes no answers, and what the system had to send then; None where it does not say
+        self._blocked: tuple[float, int | None] = (0.0, 0)
+        self.accounted = 0  # bytes of memory that the budget counts for this connection
+        self.owes = False  # whether the budget lent memory to the frame that comes
         self._under_way = 0  # bytes of the request that is waited for
+        self._parked = 0.0  # since when it waits for its client's own wish; 0 if it waits for the broker's work
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(0)
         peer = transport.get_extra_info("peername")
         self.address = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
-        self._outbox = Outbox(self._server.loop, self._transport, self._proceed)
-        self.active = self._server.loop.time()
+        self._outbox = Outbox(self._transport, self._socket)
         if tells_all():
             tell("connection opened", level=logging.DEBUG, client=self._client, listener=self._listener)
         refusal = self._server.admit(self)
@@ -67,23 +80,31 @@ class Connection(asyncio.BufferedProtocol):
         if tells_all():
             tell("connection lost", level=logging.DEBUG, client=self._client, reason=str(error or "closed"))
         self._outbox.close()
+        self._inbox.clear()
         if self._task is not None:
             self._task.cancel()
         self._server.forget(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._inbox.buffer()
+        return self._inbox.buffer(tight=self._budget.is_tight)
 
     def buffer_updated(self, count: int) -> None:
-        self._inbox.received(count)
-        self.active = self._server.loop.time()
+        inbox = self._inbox
+        self.active = now = self._server.loop.time()
+        if not inbox.held:
+            self._pace.restart(now)
+        inbox.received(count)
+        self._pace.move(count, now)
         self._proceed()
 
     def pause_writing(self) -> None:
         self._unsent = True
+        self._blocked = (self._server.loop.time(), platforms.unsent_bytes(self._socket))
 
     def resume_writing(self) -> None:
         self._unsent = False
+        self.active = now = self._server.loop.time()
+        self._pace.restart(now)
         self._proceed()
 
     @property
@@ -101,15 +122,45 @@ class Connection(asyncio.BufferedProtocol):
         return self._task is not None or self._is_queued
 
     @property
-    def is_stalled(self) -> bool:
-        """Whether memory is held for a frame that has not come whole."""
-        return self.accounted > 0 and not self.is_busy
+    def is_parked(self) -> bool:
+        """Whether a request waits as long as its client wants, a long poll say."""
+        return self._task is not None and self._parked > 0
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a frame is not whole and the broker waits for the peer to go on with it."""
+        return self._reading and not self.is_busy and self._inbox.held > 0
+
+    @property
+    def lacking(self) -> int:
+        """Bytes of the large frame that have not come yet."""
+        return self._inbox.lacking
+
+    @property
+    def unread(self) -> int:
+        """Bytes that the system has received and the broker has not."""
+        return platforms.unread_bytes(self._socket)
+
+    @property
+    def speed(self) -> float:
+        """Bytes per second of this connection's last large frames; 0 before the first."""
+        return self._pace.speed
+
+    def pace(self, now: float, unread: int = 0) -> float | None:
+        """Bytes per second that the peer moves; None while it waits for the broker, or if it is too early to say."""
+        if self.is_waiting:
+            return 0.0 if self.is_parked and now - self._parked > WINDOW_SECONDS else None
+        if self.is_busy:
+            since, queued = self._blocked
+            left, age = platforms.unsent_bytes(self._socket), now - since
+            return None if age < WINDOW_SECONDS or queued is None or left is None else (queued - left) / age
+        return self._pace.rate(now, unread) if self._reading else None
 
     def grant(self) -> None:
         """Memory is free again for the frame that waits for it."""
-        self._inbox.grow()
-        self._account()
-        self._resume()
+        if self._grow():
+            self._account()
+            self._resume()
 
     def refuse(self, kind: str, reason: str) -> None:
         """Close the connection, and say why."""
@@ -146,14 +197,18 @@ class Connection(asyncio.BufferedProtocol):
         self._make_room()
 
     def _serve_waiting(self) -> None:
-        inbox, outbox, transport = self._inbox, self._outbox, self._transport
+        inbox, outbox, transport, budget = self._inbox, self._outbox, self._transport, self._budget
         turn_ends = perf_counter() + TURN_SECONDS
         while not self._is_queued and self._task is None and not self._unsent:
             if outbox.is_busy or transport.is_closing():
                 return
-            frame = inbox.take()
+            frame = inbox.take(tight=budget.is_tight)
             if frame is None:
                 return
+            if len(frame) >= RECORDED:
+                self._pace.finish(self.active)
+            if self.owes:
+                budget.settle(self)
             if self._serve(frame):
                 outbox.flush()
             if perf_counter() > turn_ends and inbox.has_more:
@@ -173,6 +228,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(call, Call):
             if call.is_waiting:
                 self._under_way = call.size
+                self._parked = 0.0 if call.context.api.key == PRODUCE else self._server.loop.time()
                 self._task = self._server.loop.create_task(self._wait(call))
                 return False
             if call.is_unwritten:
@@ -205,7 +261,8 @@ class Connection(asyncio.BufferedProtocol):
         finally:
             self._task = None
             self._under_way = 0
-        self.active = self._server.loop.time()
+        self.active = now = self._server.loop.time()
+        self._pace.restart(now)
         if not self._transport.is_closing():
             self._proceed()
 
@@ -214,22 +271,33 @@ class Connection(asyncio.BufferedProtocol):
             return
         inbox = self._inbox
         if inbox.wants_room and not self.is_busy:
-            if self._server.reserve(self, inbox.held, inbox.frame_size):
-                inbox.grow()
-            else:
+            self._account()
+            if not self._budget.reserve(self, inbox.wanted, inbox.frame_size):
                 self._pause()
                 return
+            if not self._grow():
+                return
         self._account()
-        if inbox.is_full:
+        if inbox.is_full(tight=self._budget.is_tight and self.is_busy):
             self._pause()
         else:
             self._resume()
 
+    def _grow(self) -> bool:
+        try:
+            self._inbox.grow()
+        except KafkaWireError as error:
+            self.refuse("memory", str(error))
+            return False
+        return True
+
     def _account(self) -> None:
-        held = self._inbox.held + self._under_way
+        held = self._inbox.held + self._under_way + self._outbox.held
+        if self._unsent:
+            held += self._transport.get_write_buffer_size()
         if held != self.accounted:
             change, self.accounted = held - self.accounted, held
-            self._server.account(change, self)
+            self._budget.account(change, self)
 
     def _pause(self) -> None:
         if self._reading:
@@ -239,4 +307,5 @@ class Connection(asyncio.BufferedProtocol):
     def _resume(self) -> None:
         if not self._reading and not self._transport.is_closing():
             self._reading = True
+            self._pace.restart(self._server.loop.time())
             self._transport.resume_reading()

@@ -10,7 +10,7 @@ Rules:
 - A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
   with more than MOST_ELEMENTS is refused.
 - The answer of a request that needed several turns is encoded in a thread, and the refusal of a large one is made in
-  one: `refuse` sees the request and nothing of the node.
+  one: `refuse` sees the request and nothing of the node. The collector rests while a large one is served (`collector`).
 - An interceptor serves in the handler's place, and may let it: tests use it to watch, to delay and to fail requests.
 """
 
@@ -24,6 +24,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.collector import resting_collector
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.listeners import Endpoint
 from kafkawire.broker.refusals import free
@@ -166,11 +167,7 @@ class Dispatcher:
         except RefusedRequestError:
             raise
         except Exception as error:
-            if call.context.is_large:
-                explain = partial(self._explain, call, error)
-                call.answer = await asyncio.get_running_loop().run_in_executor(None, explain)
-            else:
-                call.answer = self._explain(call, error)
+            call.answer = self._explain(call, error)
         if call.context.was_paused and isinstance(call.answer, Message | Streamed):
             call.written = await asyncio.get_running_loop().run_in_executor(None, self._write_and_free, call)
 
@@ -231,19 +228,29 @@ class Dispatcher:
         return start(answer, self.watchdog, call.route.api.name) if isinstance(answer, CoroutineType) else answer
 
     async def _serve_large(self, call: Call, frame: bytes | memoryview, offset: int) -> Answer:
-        """Serve a request that takes too long to decode at once."""
-        context = call.context
+        """Serve a request that takes too long to decode at once; its answer is written here, and then dropped."""
+        context, run = call.context, partial(asyncio.get_running_loop().run_in_executor, None)
         context.is_large = context.was_paused = True
         context.more = False
         async with self._large:
-            read = partial(call.route.read_body, frame, offset, MOST_ELEMENTS)
-            try:
-                call.request = await asyncio.get_running_loop().run_in_executor(None, read)
-            except CodecError as error:
-                raise RefusedRequestError(str(error)) from error
-            context.begin_turn()
-            answer = self._serve(call)
-            return await answer if isinstance(answer, Awaitable) else answer
+            with resting_collector():
+                try:
+                    call.request = await run(call.route.read_body, frame, offset, MOST_ELEMENTS)
+                except CodecError as error:
+                    raise RefusedRequestError(str(error)) from error
+                context.begin_turn()
+                began = perf_counter()
+                try:
+                    answer = self._serve(call)
+                    self.watchdog.check(began, call.route.api.name)
+                    call.answer = await answer if isinstance(answer, Awaitable) else answer
+                except Exception as error:
+                    call.answer = await run(self._explain, call, error)
+                if isinstance(call.answer, Unwritten):
+                    return call.answer
+                call.written = await run(self._write, call)
+                call.request = call.answer = answer = None
+        return None
 
     def _explain(self, call: Call, error: Exception) -> Answer:
         context = call.context

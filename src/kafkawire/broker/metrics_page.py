@@ -81,6 +81,8 @@ def gauges(broker: Broker) -> Iterator[Gauge]:
     yield Gauge("kafkawire_topics", {}, len(node.topics))
     yield Gauge("kafkawire_fetch_sessions", {}, len(node.sessions))
     yield Gauge("kafkawire_request_memory_bytes", {}, broker.server.held)
+    yield Gauge("kafkawire_requests_waiting_for_memory", {}, broker.server.budget.waiting)
+    yield Gauge("kafkawire_accepting_connections", {}, int(broker.server.acceptor.is_accepting))
     yield Gauge("kafkawire_leader_epoch", {}, node.leader_epoch)
     watchdog = broker.dispatcher.watchdog
     yield Gauge("kafkawire_loop_longest_step_seconds", {}, round(watchdog.longest, 6))

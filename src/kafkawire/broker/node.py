@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from kafkawire.broker.flushing import Flusher
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.held import WriteGroup
 from kafkawire.broker.journal import Journal
+from kafkawire.broker.journal_files import examine
 from kafkawire.broker.journal_state import JournalState
 from kafkawire.broker.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker.producer_ids import ProducerIds
@@ -84,6 +86,7 @@ class Node:
                 files=files,
                 clock=clock.now,
                 config=config.log_config({}),
+                topic_configs=_topic_configs(files, root, config),
                 properties={"node.id": str(self.id), "cluster.id": self.cluster_id},
             )
         self.topics = Topics()
@@ -317,6 +320,15 @@ class Node:
             yield from config_records(BROKER_RESOURCE, name, values)
         for topic in self.topics:
             yield from records(self, topic)
+
+
+def _topic_configs(files: FileSystem, root: Path, config: BrokerConfig) -> dict[str, LogConfig]:
+    """How the logs of each topic behave: a recovery must know which of them have gaps by compaction."""
+    found = {}
+    for topic in examine(files, root).state.topics:
+        with suppress(KafkaError):
+            found[topic.name] = config.log_config(topic.configs)
+    return found
 
 
 def _identity(files: FileSystem, root: Path) -> str:

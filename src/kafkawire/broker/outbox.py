@@ -1,19 +1,21 @@
 """Bytes on their way to one connection.
 
 Rules:
-- Small answers are joined and written at once; what a request batch produced leaves in one write.
-- Large ones are not copied: parts in memory go by `sendmsg`, ranges of files by `sendfile`, on a duplicate of the
-  socket's descriptor, because the loop does not share a transport's own.
-- The duplicate is used only while the transport has nothing left to write, so bytes never overtake each other.
+- Small answers are joined and written at once; the answers of requests that came together leave in one write.
+- Large ones are not copied: parts in memory go by `sendmsg`, ranges of files by `sendfile`, past the transport, on its
+  socket.
+- The socket is used only while the transport has nothing left to write, so bytes never overtake each other.
+- When the system takes no more, the transport gets the next small piece. It waits for the peer with this piece, and
+  `resume_writing` says when to go on. So sending needs no further descriptor, and no timer.
 - A range under 64 KiB is read and joined: that beats `sendfile` until then. A large one that is only in memory is
   copied piece by piece as the peer takes it.
-- A system without `sendfile` or `sendmsg` has every answer joined, and its transport sends them.
+- A system without `sendfile` or `sendmsg` has the transport send everything, piece by piece as the peer takes it.
+- `held` counts the parts in memory that the peer has not taken; ranges of files hold none.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -21,30 +23,30 @@ from kafkawire import platforms
 from kafkawire.log.segment import FileRange
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Transport
-    from collections.abc import Callable, Sequence
+    import socket
+    from asyncio import Transport
+    from collections.abc import Sequence
 
 Part = bytes | memoryview | FileRange
 DIRECT: Final = 64 * 1024
 _GATHER: Final = 64
+_PIECE: Final = 4096
 _COPIED: Final = 128 * 1024  # small enough to be sent out of the cache that it was copied into
 
 
 class Outbox:
     """What one connection still has to send."""
 
-    __slots__ = ("_done", "_duplicate", "_joined", "_joined_size", "_loop", "_queue", "_sent", "_transport", "_waiting")
+    __slots__ = ("_joined", "_joined_size", "_queue", "_sent", "_socket", "_transport", "held")
 
-    def __init__(self, loop: AbstractEventLoop, transport: Transport, done: Callable[[], None]) -> None:
-        self._loop = loop
+    def __init__(self, transport: Transport, socket: socket.socket) -> None:
         self._transport = transport
-        self._done = done
+        self._socket = socket
+        self.held = 0  # bytes of the queue that are in memory
         self._joined: list[bytes | memoryview] = []
         self._joined_size = 0
         self._queue: deque[Part] = deque()
         self._sent = 0  # bytes of the queue's first part that are out
-        self._duplicate: socket.socket | None = None
-        self._waiting = False  # whether the loop tells when the duplicate can be written
 
     @property
     def is_busy(self) -> bool:
@@ -53,20 +55,27 @@ class Outbox:
 
     def put(self, parts: Sequence[Part], size: int) -> bool:
         """Add an answer of that many bytes; whether so much has been put that it should leave before more is made."""
-        if (size < DIRECT or not platforms.SENDS_FILES) and not self._queue:
+        if size < DIRECT and not self._queue:
             for part in parts:
                 self._joined.append(part.read() if isinstance(part, FileRange) else part)
             self._joined_size += size
             return self._joined_size >= DIRECT
         self._queue.extend(self._joined)
+        self.held += self._joined_size
         self._joined.clear()
         self._joined_size = 0
         for part in parts:
-            self._queue.append(part.read() if isinstance(part, FileRange) and part.length < DIRECT else part)
+            if isinstance(part, FileRange):
+                if part.length >= DIRECT:
+                    self._queue.append(part)
+                    continue
+                part = part.read()
+            self._queue.append(part)
+            self.held += len(part)
         return True
 
     def flush(self) -> None:
-        """Send what was put; what the peer does not take now goes when it can, and `done` tells of it."""
+        """Send what was put; call it again when the transport resumes writing."""
         if self._queue:
             self.pump()
         elif self._joined:
@@ -76,37 +85,33 @@ class Outbox:
 
     def pump(self) -> None:
         """Send as much of the queue as goes without waiting."""
-        if self._waiting or self._transport.get_write_buffer_size():
-            return
-        try:
-            while self._queue:
+        while self._queue and not self._transport.get_write_buffer_size() and not self._transport.is_closing():
+            try:
                 self._send_some()
-        except BlockingIOError:
-            self._waiting = True
-            self._loop.add_writer(self._socket().fileno(), self._writable)
+            except BlockingIOError:
+                self._write_piece(_PIECE)
 
     def close(self) -> None:
-        """Forget everything, and give the duplicate back."""
+        """Forget everything."""
         self._queue.clear()
         self._joined.clear()
-        if self._duplicate is not None:
-            if self._waiting:
-                self._loop.remove_writer(self._duplicate.fileno())
-            self._duplicate.close()
-            self._duplicate = None
+        self.held = self._joined_size = self._sent = 0
 
-    def _writable(self) -> None:
-        self._waiting = False
-        self._loop.remove_writer(self._socket().fileno())
-        try:
-            self.pump()
-        except OSError:
-            self._transport.abort()
-            return
-        if not self._queue:
-            self._done()
+    def _write_piece(self, size: int) -> None:
+        first, sent = self._queue[0], self._sent
+        if isinstance(first, FileRange):
+            piece = first.file.read(first.position + sent, min(size, first.length - sent))
+            if not piece:
+                raise OSError(f"{first.path}: ends before byte {first.position + first.length}")
+        else:
+            piece = bytes(memoryview(first)[sent : sent + size])
+        self._transport.write(piece)
+        self._advance(len(piece))
 
     def _send_some(self) -> None:
+        if not platforms.SENDS_FILES:
+            self._write_piece(_COPIED)
+            return
         first = self._queue[0]
         if isinstance(first, FileRange):
             count = self._send_file(first, first.position + self._sent, first.length - self._sent)
@@ -122,23 +127,19 @@ class Outbox:
         more = platforms.MSG_MORE if len(gathered) < len(self._queue) else 0
         if self._sent:
             gathered[0] = memoryview(gathered[0])[self._sent :]
-        self._advance(self._socket().sendmsg(gathered, (), more))
+        self._advance(self._socket.sendmsg(gathered, (), more))
 
     def _send_file(self, source: FileRange, position: int, left: int) -> int:
         if source.fileno() >= 0:
-            return os.sendfile(self._socket().fileno(), source.fileno(), position, left)
+            return os.sendfile(self._socket.fileno(), source.fileno(), position, left)
         more = platforms.MSG_MORE if left > _COPIED else 0
-        return self._socket().send(source.file.read(position, min(left, _COPIED)), more)
+        return self._socket.send(source.file.read(position, min(left, _COPIED)), more)
 
     def _advance(self, count: int) -> None:
         count += self._sent
         while self._queue and count >= len(self._queue[0]):
-            count -= len(self._queue.popleft())
+            part = self._queue.popleft()
+            count -= len(part)
+            if not isinstance(part, FileRange):
+                self.held -= len(part)
         self._sent = count
-
-    def _socket(self) -> socket.socket:
-        if self._duplicate is None:
-            descriptor = self._transport.get_extra_info("socket").fileno()
-            self._duplicate = socket.socket(fileno=os.dup(descriptor))
-            self._duplicate.setblocking(False)
-        return self._duplicate

@@ -42,7 +42,7 @@ READ_COMMITTED: Final = 1
 _LEADER_TOLD: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _HOLE_SIZE: Final = 64 * 1024 * 1024
 # Never touched, so never in memory: its slices stand for bytes that are sent from files.
-_HOLE: Final = platforms.untouched_memory(_HOLE_SIZE)
+_HOLE: Final = memoryview(platforms.untouched_memory(_HOLE_SIZE))
 
 
 @dataclass(frozen=True, slots=True)

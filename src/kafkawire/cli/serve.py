@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kafkawire.exceptions import KafkaWireError
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -24,6 +26,7 @@ EXAMPLES = (
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
 LAST_PORT = 65535
+LEAST_DESCRIPTORS = 64
 _log = logging.getLogger("kafkawire.broker")
 
 
@@ -43,7 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kafkawire import platforms
     from kafkawire.broker.broker import Broker
     from kafkawire.broker.listeners import DEFAULT_PORT
     from kafkawire.broker.loops import new_loop, own_process
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     _set_up_logging(args.log_format, verbose=args.verbose)
     own_process()
-    platforms.raise_descriptor_limit()
+    _allow_descriptors()
     try:
         config = from_file(args.config) if args.config else {}
         config |= from_environment(os.environ) | from_pairs(args.set)
@@ -74,6 +76,17 @@ def _port(text: str) -> int:
     if not text.isdigit() or int(text) > LAST_PORT:
         raise UsageError(f"{text!r} is no port: expected 0 to {LAST_PORT}")
     return int(text)
+
+
+def _allow_descriptors() -> None:
+    """Use all descriptors that the system allows; without LEAST_DESCRIPTORS of them nothing can be served."""
+    from kafkawire import platforms
+
+    most = platforms.most_descriptors()
+    if most < LEAST_DESCRIPTORS:
+        words = f"the limit is {most} open files, a broker needs at least {LEAST_DESCRIPTORS}, and one per connection"
+        raise KafkaWireError(f"{words}: raise the limit (ulimit -n)")
+    platforms.raise_descriptor_limit()
 
 
 def _directory(config: dict[str, str]) -> Path:

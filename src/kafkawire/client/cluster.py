@@ -37,7 +37,7 @@ from kafkawire.messages import (
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
     from kafkawire.client.options import ClientOptions
 
@@ -151,10 +151,10 @@ class Cluster:
         """Ask for metadata anew, of these topics too from now on."""
         self.wanted.update(topics)
         if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh())
+            self._refreshing = _shared_task(self._refresh())
             return await self._shared(self._refreshing)
         if self._queued is None or self._queued.done():
-            self._queued = asyncio.create_task(self._refresh_after(self._refreshing))
+            self._queued = _shared_task(self._refresh_after(self._refreshing))
         return await self._shared(self._queued)
 
     async def topic(self, name: str, *, seconds: float | None = None) -> TopicInfo:
@@ -340,6 +340,13 @@ class Cluster:
 
     def _is_connected(self, node_id: int) -> bool:
         return any(node == node_id and _is_open(task) for (node, _), task in self._connections.items())
+
+
+def _shared_task(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    """A task that several callers wait for; its error is not reported as lost if all of them have left."""
+    task = asyncio.get_running_loop().create_task(work)
+    task.add_done_callback(lambda done: None if done.cancelled() else done.exception() and None)
+    return task
 
 
 def _is_open(task: asyncio.Task[Connection]) -> bool:

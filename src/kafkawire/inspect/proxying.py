@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 import time
 from typing import TYPE_CHECKING, Protocol
@@ -95,8 +94,7 @@ class Proxy:
         if broker not in self._ports:
             family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
             listener = socket.socket(family, socket.SOCK_STREAM)
-            if os.name == "posix":  # elsewhere it lets two proxies share a port
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            platforms.claim_address(listener)
             listener.bind((self._host, port))
             listener.listen(128)
             listener.setblocking(False)

@@ -173,3 +173,16 @@ def test_waiting_for_the_disk_ends_with_the_requests_timeout(open_node: Callable
     response = asyncio.run(scenario())
     assert isinstance(response, ProduceResponse)
     assert only(response).error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+@pytest.mark.parametrize("size", [48, 14, 0, -1, -(2**31)])
+def test_a_batch_that_states_an_impossible_size_is_corrupt(
+    node: Node, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    data = bytearray(batch(b"a"))
+    data[8:12] = size.to_bytes(4, "big", signed=True)
+    assert only(ask(node, produce(node, bytes(data)))).error_code == ErrorCode.CORRUPT_MESSAGE
+    behind = batch(b"a") + bytes(data)
+    assert only(ask(node, produce(node, behind))).error_code == ErrorCode.CORRUPT_MESSAGE
+    assert node.log("orders", 0).end_offset == 0
+    assert "Traceback" not in caplog.text

@@ -48,7 +48,7 @@ async def handle(node: Node, request: DeleteRecordsRequest, context: RequestCont
         response.topics.append(answered)
         for index, offset in offsets.items():
             try:
-                answered.partitions.append(_result(index, _delete(node, name, index, offset), 0))
+                answered.partitions.append(_result(index, await _delete(node, name, index, offset), 0))
                 has_changed = True
             except KafkaError as error:
                 answered.partitions.append(_result(index, -1, error.code))
@@ -58,7 +58,7 @@ async def handle(node: Node, request: DeleteRecordsRequest, context: RequestCont
     return response
 
 
-def _delete(node: Node, name: str, index: int, offset: int) -> int:
+async def _delete(node: Node, name: str, index: int, offset: int) -> int:
     log = node.log(name, index)
     if node.topics.get(name).is_internal:
         raise InvalidTopicError(f"topic {name!r} is internal")
@@ -66,7 +66,10 @@ def _delete(node: Node, name: str, index: int, offset: int) -> int:
         raise PolicyViolationError(f"topic {name!r} is only compacted")
     if offset < -1:
         raise OffsetOutOfRangeError(f"offset {offset}, expected -1 or more")
-    start = log.delete_records(offset)
+    before = log.high_watermark if offset == -1 else offset
+    if log.recovery_point < before <= log.end_offset:
+        await node.flusher.wait(name, index, log, before - 1)  # a thread syncs what a log start must not be ahead of
+    start = log.delete_records(before)
     node.watchers.notify(name, index)
     return start
 

@@ -22,7 +22,7 @@ from kafkawire.messages import OffsetFetchRequest, OffsetFetchResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from uuid import UUID
 
     from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
@@ -80,6 +80,7 @@ async def handle(node: Node, request: OffsetFetchRequest, context: RequestContex
     response = OffsetFetchResponse()
     for group_id, topics in wanted.items():
         response.groups.append(await _group(node, group_id, topics, context))
+        await context.yield_if_due()
     await node.groups.settle(wanted, context)
     return response
 
@@ -87,6 +88,7 @@ async def handle(node: Node, request: OffsetFetchRequest, context: RequestContex
 async def _one_group(
     node: Node, request: OffsetFetchRequest, context: RequestContext
 ) -> list[OffsetFetchResponse.OffsetFetchResponseTopic]:
+    places: Iterable[Place]
     offsets = _offsets(node, request.group_id)
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if context.version == 0 else ErrorCode.NONE
     if request.topics is None:
@@ -95,7 +97,7 @@ async def _one_group(
         topics: Topics = {}
         for topic in request.topics:
             await _add(topics, topic.name, topic.partition_indexes, context)
-        places = [Place(str(name), NO_ID, indexes, missing) for name, indexes in topics.items()]
+        places = (Place(str(name), NO_ID, indexes, missing) for name, indexes in topics.items())
     kind = OffsetFetchResponse.OffsetFetchResponsePartition
     found = []
     for place in places:
@@ -130,12 +132,13 @@ async def _add(topics: Topics, name: str | UUID, indexes: list[int], context: Re
 async def _group(
     node: Node, group_id: str, topics: Topics | None, context: RequestContext
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
+    places: Iterable[Place]
     offsets = _offsets(node, group_id)
     if topics is None:
         everything = await _everything(node, offsets, context)
-        places = [place for place in everything if context.version < 10 or place.topic_id != NO_ID]
+        places = (place for place in everything if context.version < 10 or place.topic_id != NO_ID)
     else:
-        places = [_place(node, name, indexes) for name, indexes in topics.items()]
+        places = (_place(node, name, indexes) for name, indexes in topics.items())
     kind = OffsetFetchResponse.OffsetFetchResponsePartitions
     answered = OffsetFetchResponse.OffsetFetchResponseGroup(group_id=group_id)
     for place in places:

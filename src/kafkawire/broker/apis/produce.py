@@ -43,7 +43,7 @@ from kafkawire.messages.errors import (
     UnsupportedCompressionTypeError,
     error,
 )
-from kafkawire.records import Codec, read_batches
+from kafkawire.records import Codec, RecordsError, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -209,7 +209,7 @@ def _check_shape(
         raise CorruptRecordError(f"a batch of {size} bytes after its size, expected at least {_SMALLEST - 12}")
     if 12 + size > len(records):
         raise InvalidRecordError(f"{len(records)} bytes of a batch of {12 + size}, expected all of it")
-    if 12 + size < len(records) and sum(1 for _ in read_batches(records, verify=False)) > 1:
+    if 12 + size < len(records) and _count_batches(records) > 1:
         raise InvalidRecordError("more than one batch for a partition, expected exactly one")
     if attributes & 7 == Codec.ZSTD and context.version < 7:
         raise UnsupportedCompressionTypeError(f"zstd in Produce v{context.version}, expected v7 or later")
@@ -218,6 +218,13 @@ def _check_shape(
             raise TransactionalIdAuthorizationError("transactional batch without a transactional id")
         refused = TransactionAbortableError if context.version >= 11 else InvalidTxnStateError
         raise refused(f"{request.transactional_id!r} has no open transaction")
+
+
+def _count_batches(records: Bytes) -> int:
+    try:
+        return sum(1 for _ in read_batches(records, verify=False))
+    except RecordsError as error:
+        raise CorruptRecordError(str(error)) from error
 
 
 async def _append_slowly(node: Node, topic: str, records: Bytes, acks: int, one: AnsweredPartition) -> None:
