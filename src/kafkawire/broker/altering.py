@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.topics import Topic
 
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+MOST_SETTINGS: Final = 1000
 _SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker"}
 
 
@@ -46,6 +47,12 @@ def current(node: Node, kind: int, name: str) -> dict[str, str]:
         )
     check_broker(node, name)
     return dict(node.config.changed.get(name, {}))
+
+
+def check_count(count: int) -> None:
+    """Refuse more settings of one resource than there are."""
+    if count > MOST_SETTINGS:
+        raise InvalidRequestError(f"{count} settings of one resource, expected at most {MOST_SETTINGS}")
 
 
 async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool) -> None:

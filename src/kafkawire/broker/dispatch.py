@@ -212,7 +212,8 @@ class Dispatcher:
         """The answer as bytes; what it was made of is freed here, because freeing much at once takes long."""
         written = self._write(call)
         answer, call.answer = call.answer, None
-        free(answer.message if isinstance(answer, Streamed) else answer)
+        if answer is not None:
+            free(answer.message if isinstance(answer, Streamed) else answer)
         if call.context.is_large and self.interceptor is None:
             request, call.request = call.request, None
             free(request)
@@ -240,6 +241,7 @@ class Dispatcher:
                     raise RefusedRequestError(str(error)) from error
                 context.begin_turn()
                 began = perf_counter()
+                answer: Answer | Awaitable[Answer] = None
                 try:
                     answer = self._serve(call)
                     self.watchdog.check(began, call.route.api.name)
@@ -248,8 +250,8 @@ class Dispatcher:
                     call.answer = await run(self._explain, call, error)
                 if isinstance(call.answer, Unwritten):
                     return call.answer
-                call.written = await run(self._write, call)
-                call.request = call.answer = answer = None
+                del answer
+                call.written = await run(self._write_and_free, call)
         return None
 
     def _explain(self, call: Call, error: Exception) -> Answer:

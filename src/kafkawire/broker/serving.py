@@ -23,6 +23,7 @@ Rules:
 from __future__ import annotations
 
 import pkgutil
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -35,7 +36,7 @@ from kafkawire.messages import Api, api
 from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Mapping, Sequence
 
     from kafkawire.broker.held import WriteGroup
     from kafkawire.broker.node import Node
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     Refusal = Callable[[Any, "ErrorAnswer", "RequestContext"], Message]
 
 H = TypeVar("H", bound="Callable[..., Any]")
+K = TypeVar("K", bound="Hashable")
 ANONYMOUS = "User:ANONYMOUS"
 
 
@@ -92,6 +94,14 @@ class RequestContext:
         if self.turns is None or perf_counter() < self.turn_ends:
             return NOT_DUE
         return self._pause(self.turns)
+
+    async def count(self, keys: Iterable[K]) -> Counter[K]:
+        """How often each key occurs, counted in turns."""
+        times: Counter[K] = Counter()
+        for key in keys:
+            times[key] += 1
+            await self.yield_if_due()
+        return times
 
     def begin_turn(self) -> None:
         self.turn_ends = perf_counter() + TURN_SECONDS

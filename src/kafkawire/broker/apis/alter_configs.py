@@ -7,10 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.altering import alter, current
+from kafkawire.broker.altering import alter, check_count, current
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import AlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
@@ -29,7 +28,7 @@ def refuse(request: AlterConfigsRequest, refusal: ErrorAnswer, context: RequestC
 
 @serves("AlterConfigs", refuse=refuse)
 async def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    times = await context.count((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = AlterConfigsResponse()
     for resource in request.resources:
         kind, name = resource.resource_type, resource.resource_name
@@ -37,6 +36,7 @@ async def handle(node: Node, request: AlterConfigsRequest, context: RequestConte
         try:
             if times[kind, name] > 1:
                 raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
+            check_count(len(resource.configs))
             gone = dict.fromkeys(current(node, kind, name))
             changes = {**gone, **{config.name: config.value for config in resource.configs}}
             await alter(node, kind, name, changes, validate_only=request.validate_only)

@@ -8,7 +8,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
@@ -34,7 +33,7 @@ def refuse(request: CreatePartitionsRequest, refusal: ErrorAnswer, context: Requ
 
 @serves("CreatePartitions", refuse=refuse)
 async def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
-    times = Counter(topic.name for topic in request.topics)
+    times = await context.count(topic.name for topic in request.topics)
     response = CreatePartitionsResponse()
     for wanted in {topic.name: topic for topic in request.topics}.values():
         try:

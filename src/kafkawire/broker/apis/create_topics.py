@@ -12,7 +12,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from kafkawire.broker.changes import NewTopic
@@ -46,25 +45,26 @@ def refuse(request: CreateTopicsRequest, refusal: ErrorAnswer, context: RequestC
 async def handle(node: Node, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     if _total_partitions(node, request) > MOST_PARTITIONS:
         raise PolicyViolationError(f"more than {MOST_PARTITIONS} partitions in one request")
-    times = Counter(topic.name for topic in request.topics)
-    results: dict[str, NewTopic | Topic | KafkaError] = {}
+    times = await context.count(topic.name for topic in request.topics)
+    results: dict[str, NewTopic | Topic | ErrorAnswer] = {}
     for wanted in request.topics:
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
             results[wanted.name] = _checked(node, wanted)
         except KafkaError as error:
-            results[wanted.name] = error
+            results[wanted.name] = ErrorAnswer.of(error)
         await context.yield_if_due()
     if not request.validate_only:
         made = await node.create_topics([each for each in results.values() if isinstance(each, NewTopic)])
         names = [name for name, each in results.items() if isinstance(each, NewTopic)]
-        results.update(zip(names, made, strict=True))
+        answers = (ErrorAnswer.of(each) if isinstance(each, KafkaError) else each for each in made)
+        results.update(zip(names, answers, strict=True))
     response = CreateTopicsResponse()
     unset = [_config(node, name, {}) for name in keys("topic")] if context.version >= 5 else []
     for name, topic in results.items():
-        if isinstance(topic, KafkaError):
-            response.topics.append(_failed(name, ErrorAnswer.of(topic)))
+        if isinstance(topic, ErrorAnswer):
+            response.topics.append(_failed(name, topic))
         else:
             response.topics.append(_created(node, topic, context.version, unset))
         await context.yield_if_due()

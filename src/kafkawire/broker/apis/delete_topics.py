@@ -8,7 +8,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
@@ -17,6 +16,7 @@ from kafkawire.messages import DeleteTopicsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError, TopicDeletionDisabledError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from uuid import UUID
 
     from kafkawire.broker.node import Node
@@ -41,25 +41,24 @@ async def handle(node: Node, request: DeleteTopicsRequest, context: RequestConte
     if not node.config.boolean("delete.topic.enable"):
         disabled = TopicDeletionDisabledError if context.version >= 3 else InvalidRequestError
         raise disabled("delete.topic.enable is false")
-    wanted = _wanted(request, context.version)
-    times = Counter(wanted)
-    found: dict[Wanted, Topic | KafkaError] = {}
+    times = await context.count(_wanted(request, context.version))
+    found: dict[Wanted, Topic | ErrorAnswer] = {}
     for each in times:
         try:
             if times[each] > 1:
                 raise InvalidRequestError(f"{each.name or each.topic_id} occurs {times[each]} times")
             found[each] = _find(node, each)
         except KafkaError as error:
-            found[each] = error
+            found[each] = ErrorAnswer.of(error)
         await context.yield_if_due()
-    named = Counter(topic.id for topic in found.values() if isinstance(topic, Topic))
+    named = await context.count(topic.id for topic in found.values() if isinstance(topic, Topic))
     gone = {topic.id: topic for topic in found.values() if isinstance(topic, Topic) and named[topic.id] == 1}
     failures = await node.changes.run(node.changes.deletion(list(gone.values()))) if gone else []
     failed = dict(zip(gone, failures, strict=True))
     response = DeleteTopicsResponse()
     for each, topic in found.items():
-        if isinstance(topic, KafkaError):
-            response.responses.append(_result(each, ErrorAnswer.of(topic)))
+        if isinstance(topic, ErrorAnswer):
+            response.responses.append(_result(each, topic))
         elif topic.id not in gone:
             refusal = InvalidRequestError(f"topic {topic.name!r} is named by name and by id")
             response.responses.append(_result(each, ErrorAnswer.of(refusal)))
@@ -71,10 +70,10 @@ async def handle(node: Node, request: DeleteTopicsRequest, context: RequestConte
     return response
 
 
-def _wanted(request: DeleteTopicsRequest, version: int) -> list[Wanted]:
+def _wanted(request: DeleteTopicsRequest, version: int) -> Iterator[Wanted]:
     if version < 6:
-        return [Wanted(name, NO_ID) for name in request.topic_names]
-    return [Wanted(each.name, each.topic_id) for each in request.topics]
+        return (Wanted(name, NO_ID) for name in request.topic_names)
+    return (Wanted(each.name, each.topic_id) for each in request.topics)
 
 
 def _find(node: Node, wanted: Wanted) -> Topic:

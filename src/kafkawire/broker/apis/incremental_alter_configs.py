@@ -8,10 +8,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.altering import alter, combine
+from kafkawire.broker.altering import alter, check_count, combine
 from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import IncrementalAlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
@@ -34,7 +33,7 @@ def refuse(
 async def handle(
     node: Node, request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> IncrementalAlterConfigsResponse:
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    times = await context.count((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = IncrementalAlterConfigsResponse()
     for resource in request.resources:
         answer = ErrorAnswer(0, None)
@@ -51,6 +50,7 @@ async def handle(
 
 async def _alter(node: Node, resource: Resource, *, validate_only: bool) -> None:
     kind, name = resource.resource_type, resource.resource_name
+    check_count(len(resource.configs))
     changes: dict[str, str | None] = {}
     for config in resource.configs:
         if config.name in changes:
