@@ -18,6 +18,7 @@ def test_pyproject_takes_the_version_from_the_package() -> None:
     assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "kafkawire.__version__"}
 
 
-def test_the_changelog_begins_with_this_version() -> None:
+def test_the_changelog_has_this_version_as_its_latest() -> None:
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert headings[0].split()[0] == kafkawire.__version__
+    released = [heading.split()[0] for heading in headings if heading != "Unreleased"]
+    assert released[0] == kafkawire.__version__
