@@ -115,28 +115,25 @@ class Reading:
     async def read(self, context: RequestContext) -> None:
         """Read what is there of every partition, within the limits."""
         for position, wanted in enumerate(self._wanted):
-            piece = self._read(wanted)
-            self.pieces.append(piece)
-            if piece.content is not None:
-                self._holding.add(position)
+            self.pieces.append(self._read(wanted, position))
             await context.yield_if_due()
 
     async def read_again(self, positions: Iterable[int], context: RequestContext) -> None:
         """Read the partitions at these positions again, and those whose records are held."""
         for position in sorted(self._holding.union(positions)):
             self._size -= self.pieces[position].size
-            piece = self.pieces[position] = self._read(self._wanted[position])
-            if piece.content is None:
-                self._holding.discard(position)
-            else:
-                self._holding.add(position)
+            self._holding.discard(position)
+            self.pieces[position] = self._read(self._wanted[position], position)
             await context.yield_if_due()
 
-    def _read(self, wanted: Wanted) -> Piece:
-        left = max(0, self._reader.max_bytes - self._size)
-        piece = read_one(self._node, wanted, self._reader, left, is_first=not self._size)
-        self._size += piece.size
-        self.is_settled = self.is_settled or piece.is_settled
+    def _read(self, wanted: Wanted, position: int) -> Piece:
+        size, reader = self._size, self._reader
+        piece = read_one(self._node, wanted, reader, max(0, reader.max_bytes - size), is_first=not size)
+        if piece.content is not None:
+            self._size = size + len(piece.content)
+            self._holding.add(position)
+        elif piece.is_settled:
+            self.is_settled = True
         return piece
 
 

@@ -68,7 +68,8 @@ async def handle(
             check_name(name)
             topic = node.topics.get(name)
         except KafkaError as error:
-            response.topics.append(_failed(name, error.code))
+            if asked:  # else the topic was deleted after the names were listed
+                response.topics.append(_failed(name, error.code))
             continue
         described = await _describe(node, topic, first, left, context)
         response.topics.append(described)

@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker import operations
 from kafkawire.broker.changes import NewTopic
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kafkawire.messages import MetadataRequest
 
     Wanted = MetadataRequest.MetadataRequestTopic
+
+AT_ONCE: Final = 256
 
 
 def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext) -> MetadataResponse:
@@ -59,7 +61,9 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
     allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
     if wanted is None or (version == 0 and not wanted):
         for topic in list(node.topics):
-            response.topics.append(await describe(node, topic, context, allowed))
+            response.topics.append(_begin(node, topic, allowed))
+            if topic.partitions > AT_ONCE:
+                await _end(response.topics[-1], node, topic, context)
             await context.yield_if_due()
         return response
     distinct = await _distinct(wanted, context)
@@ -67,11 +71,12 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
     if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
         refused = await _create_missing(node, distinct, context)
     for each in distinct:
-        await context.yield_if_due()
         try:
             topic = _find(node, each, version, refused)
             node.check(topic.name)
-            response.topics.append(await describe(node, topic, context, allowed))
+            response.topics.append(_begin(node, topic, allowed))
+            if topic.partitions > AT_ONCE:
+                await _end(response.topics[-1], node, topic, context)
         except KafkaError as error:
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
@@ -81,37 +86,50 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
                     is_internal=each.name in INTERNAL,
                 )
             )
+        await context.yield_if_due()
     return response
 
 
-async def describe(
-    node: Node, topic: Topic, context: RequestContext, allowed: int = operations.NOT_ASKED
-) -> MetadataResponse.MetadataResponseTopic:
-    """A topic as clients see it."""
-    here = [node.id]
-    described = MetadataResponse.MetadataResponseTopic(
+def _begin(node: Node, topic: Topic, allowed: int) -> MetadataResponse.MetadataResponseTopic:
+    """A topic as clients see it, with its first partitions."""
+    return MetadataResponse.MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
+        partitions=_partitions(node, topic, 0),
         topic_authorized_operations=allowed,
     )
-    for index in range(topic.partitions):
-        described.partitions.append(
-            MetadataResponse.MetadataResponsePartition(
-                partition_index=index,
-                leader_id=node.id,
-                leader_epoch=node.leader_epoch,
-                replica_nodes=here,
-                isr_nodes=here,
-            )
+
+
+def _partitions(node: Node, topic: Topic, first: int) -> list[MetadataResponse.MetadataResponsePartition]:
+    """AT_ONCE partitions from one on, or as many as there are."""
+    here = [node.id]
+    return [
+        MetadataResponse.MetadataResponsePartition(
+            partition_index=index,
+            leader_id=node.id,
+            leader_epoch=node.leader_epoch,
+            replica_nodes=here,
+            isr_nodes=here,
         )
+        for index in range(first, min(first + AT_ONCE, topic.partitions))
+    ]
+
+
+async def _end(
+    described: MetadataResponse.MetadataResponseTopic, node: Node, topic: Topic, context: RequestContext
+) -> None:
+    """Add the partitions that a topic has beside its first ones."""
+    for first in range(AT_ONCE, topic.partitions, AT_ONCE):
         await context.yield_if_due()
-    return described
+        described.partitions += _partitions(node, topic, first)
 
 
-async def _distinct(wanted: Iterable[Wanted], context: RequestContext) -> list[Wanted]:
+async def _distinct(wanted: list[Wanted], context: RequestContext) -> list[Wanted]:
     """The topics of a request, each once."""
+    if len(wanted) < 2:
+        return wanted
     seen: set[object] = set()
     found = []
     for each in wanted:
