@@ -9,7 +9,7 @@ JOBS   ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test torture interop check generate format bench lock clean
+.PHONY: help setup demo quick test torture interop check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,11 @@ setup: $(BUILT) ## the virtual environment, the locked versions, the native modu
 demo: $(BUILT) ## the main job end to end, on data it makes itself
 	$(BIN)/kafkawire demo --out demo
 
+quick: $(BUILT) ## the inner loop, under 30 seconds: lint, and the tests of what changed since main
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/python -m tests.quick
+
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
@@ -43,12 +48,22 @@ interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat,
 	$(BIN)/python -m pytest -q -m interop tests/interop
 	$(BIN)/python -m benchmarks apache
 
-check: $(BUILT) ## format, lint, types, layers, schemas, generated files
+check: $(BUILT) docs ## format, lint, types, layers, schemas, generated files, documentation
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m kafkawire.messages.generate --check
+
+docs: $(BUILT) ## the documentation as a site in build/site, links and references checked; needs no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@! grep -rlE '(src|href)="(https?:)?//[^"]*\.(js|css|woff2?)"|fonts\.g(oogleapis|static)' build/site --include=*.html || \
+		{ echo "the pages above load something from the network"; exit 1; }
+
+wheel: $(BUILT) ## a wheel in dist, tried in a virtual environment of its own
+	rm -rf dist build/lib* build/bdist*
+	KAFKAWIRE_BUILD=compiled $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	$(BIN)/python -m pytest -q -m wheel tests/packaging
 
 generate: $(BUILT) ## write anew what derives from the schemas
 	$(BIN)/python -m kafkawire.messages.generate
@@ -63,7 +78,7 @@ bench: $(BUILT) ## ratios against peers, measured side by side
 
 lock: ## resolve the ranges of pyproject.toml anew into requirements.lock
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
-	build/lock/bin/python -m pip install -q -e '.[dev]'
+	build/lock/bin/python -m pip install -q -e '.[dev,docs]'
 	build/lock/bin/python -m pip freeze --all --exclude-editable --exclude kafkawire --exclude pip > requirements.lock
 
 clean: ## remove what the targets made

@@ -33,6 +33,7 @@ settings.load_profile("ci")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
+    config.addinivalue_line("markers", "wheel: needs a wheel in dist, which `make wheel` builds")
     config.addinivalue_line("markers", "torture: the short form of `make torture`")
     config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
 

@@ -18,7 +18,7 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(kafkawire.__path__, "kafkawire.")
     if not module.name.rpartition(".")[2].startswith("_") and not module.name.startswith("kafkawire.spark.")
 )
-PAGES = sorted(page for page in (Path(__file__).parents[1] / "docs").glob("*.md") if ">>> " in page.read_text())
+PAGES = sorted(page for page in (Path(__file__).parents[1] / "docs").rglob("*.md") if ">>> " in page.read_text())
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -155,7 +155,7 @@ def test_a_system_without_memory_is_an_error_that_names_the_frame(monkeypatch: p
     def fail(*_: object, **__: object) -> object:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("kafkawire.broker.inbox.mmap.mmap", fail)
+    monkeypatch.setattr("kafkawire.platforms.mmap.mmap", fail)
     inbox = Inbox(memoryview(bytearray(SCRATCH)))
     with pytest.raises(memory.NoMemoryError, match="a frame of 50000004 bytes: the system has no memory"):
         feed(inbox, framed(bytes(50_000_000)))

@@ -15,12 +15,13 @@ import asyncio
 import errno
 import logging
 import os
-import resource
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafkawire import platforms
 from kafkawire.broker.events import tell
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ class Acceptor:
         self._arriving: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._quiet_until = 0.0
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._limit = 2**31 if limit == resource.RLIM_INFINITY else limit
+        self._accepting: list[asyncio.Task[None]] = []  # where the loop watches no descriptors
+        self._limit = platforms.descriptor_limit()
         self._usable = self._limit - min(MOST_SPARE, max(LEAST_SPARE, self._limit // 8))
+        if not platforms.SOCKETS_ARE_FILES:
+            self._usable = sys.maxsize
 
     async def listen(self, host: str | None, port: int, backlog: int, connected: Factory) -> list[int]:
         """Listen on every address of a host; connections are accepted from `start` on. The ports, each once."""
@@ -119,13 +122,19 @@ class Acceptor:
             return
         self.is_accepting = True
         for each, connected in self._listening:
-            self._loop.add_reader(each.fileno(), self._accept, each, connected)
+            try:
+                self._loop.add_reader(each.fileno(), self._accept, each, connected)
+            except NotImplementedError:
+                self._accepting.append(self._loop.create_task(self._accept_in_turn(each, connected)))
 
     def _stop(self) -> None:
         if self.is_accepting:
             self.is_accepting = False
             for each, _ in self._listening:
-                self._loop.remove_reader(each.fileno())
+                platforms.stop_reading(self._loop, each.fileno())
+            for task in self._accepting:
+                task.cancel()
+            self._accepting.clear()
 
     def _pause(self) -> None:
         self._stop()
@@ -138,6 +147,8 @@ class Acceptor:
             tell("descriptors taken", level=logging.WARNING, used=_used(), limit=self._limit, advice=words)
 
     def _has_room(self) -> bool:
+        if not platforms.SOCKETS_ARE_FILES:
+            return True
         try:
             probe = os.dup(self._listening[0][0].fileno())
         except OSError:
@@ -158,13 +169,28 @@ class Acceptor:
                     raise
                 self._pause()
                 return
-            accepted.setblocking(False)
-            task = self._loop.create_task(self._make(accepted, connected))
-            self._arriving.add(task)
-            task.add_done_callback(self._arriving.discard)
+            self._arrive(accepted, connected)
             if accepted.fileno() >= self._usable:
                 self._pause()
                 return
+
+    async def _accept_in_turn(self, listening: socket.socket, connected: Factory) -> None:
+        """Accept connections on a loop that watches operations, as that of Windows does."""
+        while True:
+            try:
+                self._arrive((await self._loop.sock_accept(listening))[0], connected)
+            except ConnectionError:
+                continue
+            except OSError as error:
+                if error.errno in _SHORT:
+                    self._pause()
+                return
+
+    def _arrive(self, accepted: socket.socket, connected: Factory) -> None:
+        accepted.setblocking(False)
+        task = self._loop.create_task(self._make(accepted, connected))
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
 
     async def _make(self, accepted: socket.socket, connected: Factory) -> None:
         try:
@@ -177,7 +203,7 @@ class Acceptor:
 def _open(family: int, kind: int, protocol: int, address: tuple[object, ...], backlog: int) -> socket.socket:
     opened = socket.socket(family, kind, protocol)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        platforms.claim_address(opened)
         if family == socket.AF_INET6:
             with suppress(OSError):
                 opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

@@ -14,13 +14,11 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
-import struct
-import termios
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
+from kafkawire import platforms
 from kafkawire.broker.dispatch import PRODUCE, Call, RefusedRequestError
 from kafkawire.broker.events import tell, tells_all
 from kafkawire.broker.inbox import Inbox
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kafkawire.broker")
 RECORDED: Final = 64 * 1024
 """A frame of this size says something about the speed of its connection."""
-_COUNT: Final = struct.Struct("i")
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -60,7 +57,8 @@ class Connection(asyncio.BufferedProtocol):
         self.address = ("", 0)
         self.active = server.loop.time()
         self._pace = Pace(self.active)
-        self._blocked = (0.0, 0)  # since when the peer takes no answers, and what the system had to send then
+        # since when the peer takes no answers, and what the system had to send then; None where it does not say
+        self._blocked: tuple[float, int | None] = (0.0, 0)
         self.accounted = 0  # bytes of memory that the budget counts for this connection
         self.owes = False  # whether the budget lent memory to the frame that comes
         self._under_way = 0  # bytes of the request that is waited for
@@ -101,7 +99,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._unsent = True
-        self._blocked = (self._server.loop.time(), self._count(termios.TIOCOUTQ))
+        self._blocked = (self._server.loop.time(), platforms.unsent_bytes(self._socket))
 
     def resume_writing(self) -> None:
         self._unsent = False
@@ -141,7 +139,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def unread(self) -> int:
         """Bytes that the system has received and the broker has not."""
-        return self._count(termios.FIONREAD)
+        return platforms.unread_bytes(self._socket)
 
     @property
     def speed(self) -> float:
@@ -154,8 +152,8 @@ class Connection(asyncio.BufferedProtocol):
             return 0.0 if self.is_parked and now - self._parked > WINDOW_SECONDS else None
         if self.is_busy:
             since, queued = self._blocked
-            age = now - since
-            return None if age < WINDOW_SECONDS else (queued - self._count(termios.TIOCOUTQ)) / age
+            left, age = platforms.unsent_bytes(self._socket), now - since
+            return None if age < WINDOW_SECONDS or queued is None or left is None else (queued - left) / age
         return self._pace.rate(now, unread) if self._reading else None
 
     def grant(self) -> None:
@@ -311,10 +309,3 @@ class Connection(asyncio.BufferedProtocol):
             self._reading = True
             self._pace.restart(self._server.loop.time())
             self._transport.resume_reading()
-
-    def _count(self, what: int) -> int:
-        """Bytes that wait in the system's buffers of this socket; 0 where it does not say."""
-        try:
-            return int(_COUNT.unpack(fcntl.ioctl(self._socket.fileno(), what, bytes(_COUNT.size)))[0])
-        except (OSError, ValueError):
-            return 0

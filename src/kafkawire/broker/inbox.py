@@ -13,11 +13,14 @@ Rules:
 
 from __future__ import annotations
 
-import mmap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.platforms import untouched_memory
 from kafkawire.wire.frames import DEFAULT_MAX_SIZE, SIZE, check_size
+
+if TYPE_CHECKING:
+    import mmap
 
 SCRATCH: Final = 256 * 1024
 FIRST_ROOM: Final = 256 * 1024
@@ -26,7 +29,6 @@ ORDINARY: Final = 2 * 1024 * 1024
 _READ: Final = 256 * 1024  # libuv repeats a full read up to 32 times before it looks at another connection
 _HEAD: Final = SIZE.size
 _COPIED: Final = 4096  # a smaller frame is copied out, so that what is kept of it does not keep its neighbours
-_PRIVATE: Final = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 
 
 class NoMemoryError(KafkaWireError):
@@ -175,6 +177,6 @@ def _allocate(size: int) -> bytearray | mmap.mmap:
     if size <= ORDINARY:
         return bytearray(size)
     try:
-        return mmap.mmap(-1, size, flags=_PRIVATE)
+        return untouched_memory(size)
     except OSError as error:
         raise NoMemoryError(f"a frame of {size} bytes: the system has no memory for it ({error})") from error

@@ -9,19 +9,21 @@ Rules:
   `resume_writing` says when to go on. So sending needs no further descriptor, and no timer.
 - A range under 64 KiB is read and joined: that beats `sendfile` until then. A large one that is only in memory is
   copied piece by piece as the peer takes it.
+- A system without `sendfile` or `sendmsg` has the transport send everything, piece by piece as the peer takes it.
 - `held` counts the parts in memory that the peer has not taken; ranges of files hold none.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from kafkawire import platforms
 from kafkawire.log.segment import FileRange
 
 if TYPE_CHECKING:
+    import socket
     from asyncio import Transport
     from collections.abc import Sequence
 
@@ -87,7 +89,7 @@ class Outbox:
             try:
                 self._send_some()
             except BlockingIOError:
-                self._wait_with_piece()
+                self._write_piece(_PIECE)
 
     def close(self) -> None:
         """Forget everything."""
@@ -95,18 +97,21 @@ class Outbox:
         self._joined.clear()
         self.held = self._joined_size = self._sent = 0
 
-    def _wait_with_piece(self) -> None:
+    def _write_piece(self, size: int) -> None:
         first, sent = self._queue[0], self._sent
         if isinstance(first, FileRange):
-            piece = first.file.read(first.position + sent, min(_PIECE, first.length - sent))
+            piece = first.file.read(first.position + sent, min(size, first.length - sent))
             if not piece:
                 raise OSError(f"{first.path}: ends before byte {first.position + first.length}")
         else:
-            piece = bytes(memoryview(first)[sent : sent + _PIECE])
+            piece = bytes(memoryview(first)[sent : sent + size])
         self._transport.write(piece)
         self._advance(len(piece))
 
     def _send_some(self) -> None:
+        if not platforms.SENDS_FILES:
+            self._write_piece(_COPIED)
+            return
         first = self._queue[0]
         if isinstance(first, FileRange):
             count = self._send_file(first, first.position + self._sent, first.length - self._sent)
@@ -119,7 +124,7 @@ class Outbox:
             if isinstance(part, FileRange) or len(gathered) == _GATHER:
                 break
             gathered.append(part)
-        more = socket.MSG_MORE if len(gathered) < len(self._queue) else 0
+        more = platforms.MSG_MORE if len(gathered) < len(self._queue) else 0
         if self._sent:
             gathered[0] = memoryview(gathered[0])[self._sent :]
         self._advance(self._socket.sendmsg(gathered, (), more))
@@ -127,7 +132,7 @@ class Outbox:
     def _send_file(self, source: FileRange, position: int, left: int) -> int:
         if source.fileno() >= 0:
             return os.sendfile(self._socket.fileno(), source.fileno(), position, left)
-        more = socket.MSG_MORE if left > _COPIED else 0
+        more = platforms.MSG_MORE if left > _COPIED else 0
         return self._socket.send(source.file.read(position, min(left, _COPIED)), more)
 
     def _advance(self, count: int) -> None:

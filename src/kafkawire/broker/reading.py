@@ -14,10 +14,10 @@ Rules:
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kafkawire import platforms
 from kafkawire.broker.sessions import Told
 from kafkawire.log.segment import FileRange
 from kafkawire.messages import FetchResponse
@@ -42,7 +42,7 @@ READ_COMMITTED: Final = 1
 _LEADER_TOLD: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _HOLE_SIZE: Final = 64 * 1024 * 1024
 # Never touched, so never in memory: its slices stand for bytes that are sent from files.
-_HOLE: Final = memoryview(mmap.mmap(-1, _HOLE_SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+_HOLE: Final = memoryview(platforms.untouched_memory(_HOLE_SIZE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import ssl
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkawire import platforms
 from kafkawire.cli import output
 from kafkawire.cli.commands import UsageError
 from kafkawire.inspect.details import details
@@ -103,10 +103,7 @@ def _tls(cafile: Path | None) -> ssl.SSLContext:
 
 async def _serve(proxy: Proxy) -> None:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stopped.set)
+    platforms.call_on_signals(asyncio.get_running_loop(), stopped.set)
     await proxy.start()
     print(f"kafkawire: listening on port {proxy.port}; press Ctrl-C to stop", file=sys.stderr, flush=True)
     await stopped.wait()

@@ -6,8 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,11 +80,13 @@ def _port(text: str) -> int:
 
 def _allow_descriptors() -> None:
     """Use all descriptors that the system allows; without LEAST_DESCRIPTORS of them nothing can be served."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < LEAST_DESCRIPTORS:
+    from kafkawire import platforms
+
+    most = platforms.most_descriptors()
+    if most < LEAST_DESCRIPTORS:
         words = f"the limit is {most} open files, a broker needs at least {LEAST_DESCRIPTORS}, and one per connection"
         raise KafkaWireError(f"{words}: raise the limit (ulimit -n)")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    platforms.raise_descriptor_limit()
 
 
 def _directory(config: dict[str, str]) -> Path:
@@ -94,12 +94,12 @@ def _directory(config: dict[str, str]) -> Path:
 
 
 async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+    from kafkawire import platforms
     from kafkawire.broker.listeners import Endpoint
     from kafkawire.broker.metrics_page import MetricsPage
 
     stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    platforms.call_on_signals(asyncio.get_running_loop(), stopping.set)
     async with broker:
         for line in _places(broker, "in memory" if data is None else f"data in {data}"):
             print(line, flush=True)

@@ -10,11 +10,11 @@ Rules:
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client.errors import RequestTimeoutError
+from kafkawire.platforms import call_at_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kafkawire.client")
 _LOCK: Final = threading.Lock()
-os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+call_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 class Delivery:

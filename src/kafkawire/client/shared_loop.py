@@ -12,7 +12,6 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import warnings
 import weakref
@@ -20,6 +19,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from kafkawire.client.errors import ClientError, ClosedError
+from kafkawire.platforms import call_at_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -38,7 +38,7 @@ class SharedLoop:
         self.loop: asyncio.AbstractEventLoop
         self._thread: threading.Thread
         self._of_parent: list[asyncio.AbstractEventLoop] = []
-        os.register_at_fork(after_in_child=self._start_over)
+        call_at_fork(after_in_child=self._start_over)
 
     def enter(self) -> None:
         with self._lock:

@@ -15,6 +15,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from kafkawire import platforms
 from kafkawire.inspect.sources.proxy import Relay
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Proxy:
         # A server that is closed while it takes a connection loses it (its socket is never closed): first it must rest.
         for server in self._servers:
             for listener in server.sockets:
-                asyncio.get_running_loop().remove_reader(listener.fileno())
+                platforms.stop_reading(asyncio.get_running_loop(), listener.fileno())
         await _turn()
         for server in self._servers:
             server.close()
@@ -93,7 +94,7 @@ class Proxy:
         if broker not in self._ports:
             family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
             listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            platforms.claim_address(listener)
             listener.bind((self._host, port))
             listener.listen(128)
             listener.setblocking(False)

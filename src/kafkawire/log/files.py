@@ -14,16 +14,15 @@ Rules:
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
-import resource
-import struct
 from collections import OrderedDict
 from contextlib import suppress
 from stat import S_ISDIR
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from kafkawire import platforms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,11 +30,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Bytes = bytes | bytearray | memoryview
-GATHER = min(1024, os.sysconf("SC_IOV_MAX"))
+GATHER = platforms.GATHER
 RESERVED_FOR_OTHERS = 64
 LET_GO = 16
 """How many descriptors are let go at a time where there are none left."""
-_WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class File(Protocol):
@@ -125,7 +123,7 @@ class DiskFile:
 
     def __init__(self, path: Path, flags: int) -> None:
         self._descriptor = -1
-        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        self._descriptor = platforms.open_file(path, flags)
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -139,13 +137,13 @@ class DiskFile:
         return os.fstat(self._descriptor).st_size
 
     def read(self, position: int, size: int) -> bytes:
-        data = os.pread(self._descriptor, size, position)
+        data = platforms.pread(self._descriptor, size, position)
         if len(data) == size or not data:
             return data
         parts = [data]
         while data and (size := size - len(data)):
             position += len(data)
-            data = os.pread(self._descriptor, size, position)
+            data = platforms.pread(self._descriptor, size, position)
             parts.append(data)
         return b"".join(parts)
 
@@ -153,7 +151,7 @@ class DiskFile:
         total = 0
         for part in parts:
             total += len(part)
-        if len(parts) <= GATHER and (written := os.pwritev(self._descriptor, parts, position)) == total:
+        if len(parts) <= GATHER and (written := platforms.pwritev(self._descriptor, parts, position)) == total:
             return
         self._write_rest(position, [memoryview(part) for part in parts], written if len(parts) <= GATHER else 0)
 
@@ -167,7 +165,7 @@ class DiskFile:
             if start == len(parts):
                 return
             parts[start] = parts[start][written:]
-            written = os.pwritev(self._descriptor, parts[start : start + GATHER], position)
+            written = platforms.pwritev(self._descriptor, parts[start : start + GATHER], position)
             if not written:
                 raise OSError(errno.EIO, "the disk took no bytes")
 
@@ -175,14 +173,14 @@ class DiskFile:
         os.ftruncate(self._descriptor, size)
 
     def sync(self) -> None:
-        os.fdatasync(self._descriptor)
+        platforms.datasync(self._descriptor)
 
 
 class DiskFiles:
     """The real file system, with at most `limit` descriptors kept open for reuse."""
 
     def __init__(self, limit: int | None = None) -> None:
-        self._limit = limit or max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FOR_OTHERS) // 2
+        self._limit = limit or max(16, platforms.descriptor_limit() - RESERVED_FOR_OTHERS) // 2
         self._open: OrderedDict[Path, DiskFile] = OrderedDict()
         self._guard = Lock()
 
@@ -221,12 +219,10 @@ class DiskFiles:
     def rename(self, source: Path, target: Path) -> None:
         # Listed before the rename: under its new name others may already be removing the directory.
         inside = self._with_descriptor(lambda: os.listdir(source)) if source.is_dir() else []  # noqa: PTH208  # names
+        stale = [source, target, *(source / name for name in inside)]
+        self._forget(stale)  # Windows does not rename a directory that holds open files
         os.replace(source, target)  # noqa: PTH105  # Path.replace builds a Path that nobody needs
-        with self._guard:
-            self._open.pop(source, None)
-            self._open.pop(target, None)
-            for name in inside:
-                self._open.pop(source / name, None)
+        self._forget(stale)
 
     def remove(self, path: Path) -> None:
         with self._guard:
@@ -237,11 +233,7 @@ class DiskFiles:
         path.rmdir()
 
     def sync_directory(self, path: Path) -> None:
-        descriptor = self._with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        self._with_descriptor(lambda: platforms.sync_directory(path))
 
     def lock(self, path: Path) -> DiskLock:
         return self._with_descriptor(lambda: DiskLock(path))
@@ -254,6 +246,11 @@ class DiskFiles:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._let_go():
                     raise
+
+    def _forget(self, paths: Sequence[Path]) -> None:
+        with self._guard:
+            for path in paths:
+                self._open.pop(path, None)
 
     def _let_go(self) -> bool:
         with self._guard:
@@ -278,11 +275,7 @@ class DiskLock:
     def __init__(self, path: Path) -> None:
         self._file: DiskFile | None = DiskFile(path, os.O_RDWR | os.O_CREAT)
         try:
-            if hasattr(fcntl, "F_OFD_SETLK"):
-                # Plain record locks end when any descriptor of the file is closed; these do not, and exclude those.
-                fcntl.fcntl(self._file.fileno(), fcntl.F_OFD_SETLK, _WHOLE_FILE)
-            else:
-                fcntl.lockf(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            platforms.lock_file(self._file.fileno())
         except OSError as error:
             words = f"another broker uses it ({path.name} is locked): stop that one, or choose another directory"
             raise BlockingIOError(errno.EAGAIN, words, str(path)) from error

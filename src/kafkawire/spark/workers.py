@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from typing import Final
 
 KEPT: Final = 128 * 1024 * 1024
@@ -29,6 +30,8 @@ def settle_once() -> None:
 
 
 def _keep_memory() -> None:
+    if sys.platform != "linux":
+        return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
     if mallopt is not None:
         mallopt(_MMAP_THRESHOLD, _LARGEST_THRESHOLD)

@@ -24,6 +24,7 @@ from kafkawire.broker.listeners import DEFAULT_HOST
 from kafkawire.broker.loops import new_loop
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import KafkaError
+from kafkawire.platforms import HOLDS_PORTS, claim_address
 from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.testing.faults import Faults
 
@@ -230,9 +231,12 @@ class RunningBroker:
         """Any free port: bound and never listened on, so that the broker may, and nobody is given it by chance."""
         place = socket.socket()
         finalize(self, place.close)
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim_address(place)
         place.bind((DEFAULT_HOST, 0))
-        return int(place.getsockname()[1])
+        port = int(place.getsockname()[1])
+        if not HOLDS_PORTS:
+            place.close()
+        return port
 
     def _run(self, started: Future[None]) -> None:
         with asyncio.Runner(loop_factory=new_loop) as runner:
