@@ -266,3 +266,11 @@ def test_bytes_one_at_a_time_from_many_connections_do_not_delay_a_neighbour(
         for peer in peers:
             assert peer.receive((18, 3, 1)).error_code == 0
     ended.set()
+
+
+def test_many_idle_connections_are_closed_in_pieces(caplog: pytest.LogCaptureFixture) -> None:
+    with RunningBroker(config={"connections.max.idle.ms": "1500"}) as broker, ExitStack() as stack:
+        peers = [stack.enter_context(Peer(broker)) for _ in range(300)]
+        assert all(peer.is_closed() for peer in peers)
+        assert closed(broker, "idle") == 300
+    assert sum("silent for" in each.getMessage() for each in caplog.records) == 300

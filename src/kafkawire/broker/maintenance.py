@@ -83,7 +83,7 @@ class Maintenance:
             before = log.log_start_offset
             try:
                 await self._run((topic, index), log, retention(log))
-            except KafkaWireError as error:
+            except (KafkaWireError, OSError) as error:
                 self._report("retention", (topic, index), log, error)
             if log.log_start_offset != before:
                 self._node.watchers.notify(topic, index)
@@ -94,7 +94,7 @@ class Maintenance:
         async for (topic, index), log in self._logs(of_all=True):
             try:
                 await self._run((topic, index), log, removal(log))
-            except KafkaWireError as error:
+            except (KafkaWireError, OSError) as error:
                 self._report("removing files", (topic, index), log, error)
         await self._in_thread(self._node.logs.purge)
 
@@ -109,7 +109,7 @@ class Maintenance:
                     before = log.segments.size
                     if await self._run((topic, index), log, compaction(log)):
                         tell("log compacted", partition=f"{topic}-{index}", bytes=log.segments.size, was=before)
-            except KafkaWireError as error:
+            except (KafkaWireError, OSError) as error:
                 self._report("compaction", (topic, index), log, error)
 
     async def _logs(self, *, of_all: bool = False) -> AsyncIterator[tuple[TopicPartition, Partition]]:
@@ -123,7 +123,7 @@ class Maintenance:
     def _is_served(self, key: TopicPartition, log: Partition) -> bool:
         return not self._stopping and self._node.logs.partitions.get(key) is log
 
-    def _report(self, what: str, key: TopicPartition, log: Partition, error: KafkaWireError) -> None:
+    def _report(self, what: str, key: TopicPartition, log: Partition, error: Exception) -> None:
         if self._is_served(key, log):
             _log.error("%s of %s-%d failed: %s", what, *key, error)
 
@@ -138,7 +138,7 @@ class Maintenance:
         async def run() -> None:
             try:
                 await work()
-            except KafkaWireError as error:
+            except (KafkaWireError, OSError) as error:
                 _log.error("%s", error)
             except Exception:
                 _log.exception("maintenance failed")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.metrics import Metrics
 
 SWEEP_SECONDS: Final = 5.0
+CLOSED_AT_ONCE: Final = 64
 TRIES_FOR_A_PORT: Final = 20
 
 
@@ -142,7 +143,8 @@ class Server:
     def _sweep(self) -> None:
         now = self.loop.time()
         idle = self._config.integer("connections.max.idle.ms") / 1000
-        if idle >= 0:
-            for connection in [each for each in self.connections if now - each.active > idle and not each.is_waiting]:
-                connection.refuse("idle", f"silent for {now - connection.active:.0f} s")
-        self._sweeper = self.loop.call_later(min(SWEEP_SECONDS, max(idle / 2, 0.05)), self._sweep)
+        silent = [each for each in self.connections if now - each.active > idle and not each.is_waiting]
+        for connection in silent[:CLOSED_AT_ONCE] if idle >= 0 else ():
+            connection.refuse("idle", f"silent for {now - connection.active:.0f} s")
+        soon = 0.01 if idle >= 0 and len(silent) > CLOSED_AT_ONCE else max(idle / 2, 0.05)
+        self._sweeper = self.loop.call_later(min(SWEEP_SECONDS, soon), self._sweep)
