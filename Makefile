@@ -8,6 +8,9 @@ NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 JOBS   ?= 2
 MINUTES ?= 10
 
+# Without bytecode, every process compiles all its modules again; collecting the tests takes three times as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick test torture interop check docs wheel generate format bench lock clean
 
@@ -41,8 +44,8 @@ test: $(BUILT) ## all tests; those of codec, messages, records and log in both f
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
 
-torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods; MINUTES=30 SEED=7 ONLY=kills,power
-	$(BIN)/python -m torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods, transactions; MINUTES=30 SEED=7 ONLY=kills,power
+	$(BIN)/python -m torture $(if $(ROUNDS),--rounds $(ROUNDS),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop
@@ -53,7 +56,8 @@ check: $(BUILT) docs ## format, lint, types, layers, schemas, generated files, d
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m kafkawire.messages.generate --check
+	$(BIN)/python -m tools.prose
+	$(BIN)/python -m tools.generate --check
 
 docs: $(BUILT) ## the documentation as a site in build/site, links and references checked; needs no network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -65,13 +69,13 @@ wheel: $(BUILT) ## a wheel in dist, tried in a virtual environment of its own
 	KAFKAWIRE_BUILD=compiled $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w dist .
 	$(BIN)/python -m pytest -q -m wheel tests/packaging
 
-generate: $(BUILT) ## write anew what derives from the schemas
-	$(BIN)/python -m kafkawire.messages.generate
+generate: $(BUILT) ## rewrite the files that derive from the schemas and the diagnosis rules
+	$(BIN)/python -m tools.generate
 
 format: $(BUILT) ## format sources and schemas
 	$(BIN)/ruff check -q --fix-only .
 	$(BIN)/ruff format -q .
-	$(BIN)/python -m kafkawire.messages.generate --format
+	$(BIN)/python -m tools.generate --format
 
 bench: $(BUILT) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
@@ -84,3 +88,4 @@ lock: ## resolve the ranges of pyproject.toml anew into requirements.lock
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 	find src \( -name '*.so' -o -name '_*.c' \) -delete
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -13,8 +13,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 SOURCE = Path("src")
-HEADERS = "src/kafkawire/records"  # the log's twin reads records as that layer does
-FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-strict-aliasing", "-Wno-unused-function"]
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-fno-strict-aliasing", "-Wno-unused-function"]
 
 
 def extensions() -> list[Extension]:
@@ -34,7 +33,6 @@ def extensions() -> list[Extension]:
         Extension(
             ".".join(path.relative_to(SOURCE).with_suffix("").parts),
             [path.as_posix()],
-            include_dirs=[HEADERS],
             extra_compile_args=FLAGS,
         )
         for path in sorted(SOURCE.glob("**/_*.pyx"))

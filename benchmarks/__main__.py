@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.report import render
-from kafkawire import implementation
+from kafkawire import _native as implementation
 
 SUBJECTS = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "report")
 

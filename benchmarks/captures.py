@@ -11,10 +11,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tests.inspect.captures import Sent, write_pcap
-from tests.inspect.traffic import Traffic, cluster_traffic, impaired
+from tests.inspect.cluster_traffic import Traffic, cluster_traffic, impaired
 
 from benchmarks.report import Row, best_times
-from kafkawire.inspect.capture import read_captures
+from kafkawire.inspect._tables.read import read_captures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

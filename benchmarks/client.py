@@ -22,10 +22,10 @@ from typing import Any
 
 from benchmarks.report import Row
 from kafkawire.client import Consumer, Producer, TopicPartition
+from kafkawire.client._bulk.reader import BulkReader
+from kafkawire.client._cluster.blocking_connection import SocketConnection
 from kafkawire.client.blocking import Producer as BlockingProducer
-from kafkawire.client.fetch import BulkReader
 from kafkawire.client.options import ClientOptions, parse_address
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import CreateTopicsRequest, CreateTopicsResponse, ProduceRequest, ProduceResponse
 from kafkawire.records import BatchBuilder
 
@@ -40,7 +40,7 @@ Contender = Callable[[str], float]
 
 
 def _serve(ready: Any, done: Any) -> None:
-    from kafkawire.broker.broker import Broker
+    from kafkawire.broker._broker import Broker
 
     async def main() -> None:
         with tempfile.TemporaryDirectory() as directory:

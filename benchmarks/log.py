@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.report import Row
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory, Partition
 from kafkawire.log.directory import wall_clock
-from kafkawire.log.files import map_file
+from kafkawire.log.storage.files import map_file
 from kafkawire.records import BatchBuilder, batches_to_arrow
 
 if TYPE_CHECKING:

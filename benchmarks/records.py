@@ -182,7 +182,7 @@ def texts(count: int) -> list[bytes]:
 def codecs() -> Iterator[Row]:
     """Unpacking 16 KiB, within a bound, against every library that reads the frame, unbounded and at its best.
 
-    A library that needs the size is told it. Where a context happens to lie in memory makes a tenth of the time, so
+    A library that needs the size gets it. The place of a context in memory changes the time by a tenth, so
     the best of several processes counts. The first library is measured twice: how much its times differ is the noise,
     for which the floor leaves room.
     """
@@ -254,7 +254,7 @@ def packed_reading(memory: Callable[[bytes], Any]) -> Iterator[Row]:
 
 
 def measured_apart(subject: str, **environment: str) -> list[Any]:
-    """What a function of this module yields in a process of its own."""
+    """The rows that a function of this module yields in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.records", subject],
         env={**os.environ, **environment},

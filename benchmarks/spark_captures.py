@@ -15,12 +15,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import MILLISECOND, START, Conversation, merge, write_pcap
-from tests.inspect.traffic import heartbeat, metadata
+from tests.inspect.cluster_traffic import heartbeat, metadata
+from tests.inspect.sample_messages import batch, fetch, fetched, produce, produced
 
 from benchmarks.report import Row
-from kafkawire.inspect.capture import read_captures
+from kafkawire.inspect._tables.read import read_captures
 from kafkawire.spark import build_session
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tests.interop import apache_kafka, spark_connector
+from tests.interop.maven import are_fetched
 
 from benchmarks.report import Row
 from benchmarks.spark_topics import PARTITIONS, best_seconds, fill, to_nowhere
+from kafkawire.client._admin.types import NewTopic
 from kafkawire.client.blocking import Admin
-from kafkawire.client.described import NewTopic
 from kafkawire.spark import build_session
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ SIZES: Final = ((100, 150), (1024, 200))
 
 
 def rows() -> Iterator[Row]:
-    if not all((each.JARS / "pom.xml").exists() for each in (apache_kafka, spark_connector)):
+    if not all(are_fetched(each.JARS) for each in (apache_kafka, spark_connector)):
         yield Row("our Spark source beside Spark's own", "not fetched", float("nan"), note="make interop fetches it")
         return
     root = Path(tempfile.mkdtemp(prefix="kafkawire-bench-"))

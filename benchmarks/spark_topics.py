@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from benchmarks.report import Row
-from kafkawire.client.bulk_write import BulkWriter
+from kafkawire.client._bulk.writer import BulkWriter
 from kafkawire.spark import build_session
 from kafkawire.testing import RunningBroker
 

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from benchmarks.report import Row
-from kafkawire.inspect.explain import explain_request
+from kafkawire.inspect._explain.explain import explain_request
 from kafkawire.messages import ProduceRequest
 from kafkawire.records import BatchBuilder
 from kafkawire.wire import encode_request

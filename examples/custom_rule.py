@@ -1,7 +1,7 @@
-"""Diagnose a capture by a rule of your own, next to those of kafkawire: `python examples/custom_rule.py`.
+"""Diagnose a capture with a rule of your own, beside those of kafkawire: `python examples/custom_rule.py`.
 
-A rule is a function of the evidence in a capture. It yields findings that name the exchanges which prove them. This one
-reports clients that set no client id, because their requests cannot be attributed.
+A rule is a function of the evidence in a capture and of thresholds. It yields findings that name the exchanges which
+prove them. This one reports clients without a client id, because their requests cannot be attributed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import tempfile
 from pathlib import Path
 
 from kafkawire.client.blocking import Admin
-from kafkawire.inspect import Finding, find_incidents, read_captures
-from kafkawire.inspect.diagnose.evidence import Evidence, grouped
-from kafkawire.inspect.diagnose.findings import about
+from kafkawire.inspect import Evidence, Finding, Thresholds, about, find_incidents, grouped, read_captures, rule
 from kafkawire.testing import RunningBroker
 
 
-def anonymous_clients(evidence: Evidence) -> list[Finding]:
+@rule("anonymous-client", "warning", "a client sends requests without a client id")
+def anonymous_clients(evidence: Evidence, thresholds: Thresholds) -> list[Finding]:
     rows = [row for row in evidence.exchanges if not row["client_id"]]
     text, advice = "sends requests without a client id", "Set client.id in the client's configuration."
     by_connection = grouped(rows, lambda row: row["conn_id"])
@@ -35,6 +34,5 @@ with tempfile.TemporaryDirectory() as directory, RunningBroker() as broker:
         with Admin(bootstrap_servers=f"localhost:{port}", client_id="") as admin:
             admin.list_topics()
         running.terminate()
-    tables = read_captures([capture]).tables
-    for finding in [*find_incidents(tables), *anonymous_clients(Evidence(tables))]:
+    for finding in find_incidents(read_captures([capture]).tables, rules=[anonymous_clients]):
         print(finding.level, finding.rule, finding.connection, finding.text, f"({finding.count} exchanges)")

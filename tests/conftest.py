@@ -1,4 +1,4 @@
-"""What every test shares: the header that names the implementation, the marks, who runs what, and sweeping up."""
+"""Set-up of all tests: the header that names the implementation, marks, scheduling, and the sockets of peers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from kafkawire import implementation
+from kafkawire import _native as implementation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo")
+ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo", "tests/examples/test_on_spark")
 WITH_PEERS = (
     "broker/clients/",
     "client/test_peers",
@@ -38,18 +39,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip files whose tests `-m` leaves out, because importing them takes seconds: interop, and all but twins."""
+    wanted = config.option.markexpr
+    if collection_path.name == "interop":
+        return not any("interop" in each for each in (wanted, *config.args)) or None
+    if wanted != "twin" or not collection_path.name.startswith("test_"):
+        return None
+    return "mark.twin" not in collection_path.read_text("utf-8") or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest work first: what waits for Spark."""
+    """Tests on Spark come first, because they take longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(ON_SPARK))
 
 
 def pytest_collection_finish() -> None:
-    """What was imported to find the tests is not garbage: without it the collector is done in no time."""
+    """Modules that were imported to find the tests are not garbage. The collector then has little to search."""
     gc.freeze()
 
 
 class OneSpark(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
-    """One worker has all tests on Spark, whose session takes seconds to start; others take a file at a time."""
+    """One worker runs all tests on Spark, whose session takes seconds to start. Other tests are scheduled by file."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "spark" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
@@ -67,9 +78,10 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(autouse=True)
 def sockets_of_peers_are_swept_up(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Other client libraries leave sockets to the collector, whose warning would fail whichever test runs by then."""
+    """Other client libraries leave sockets to the collector, whose warning would fail the test that runs by then."""
     yield
     if any(place in request.node.nodeid for place in WITH_PEERS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
+        gc.freeze()  # the next collection searches only what is new: a full one takes a second

@@ -34,7 +34,12 @@ BY_NAME: Final = {
     "Makefile": "tests/test_quick.py",
     "mkdocs.yml": "tests/test_pages.py",
 }
-BY_FOLDER: Final = {"schemas": "tests/messages", "docs": "tests/test_pages.py", "examples": "tests/examples"}
+BY_FOLDER: Final = {
+    "schemas": "tests/messages",
+    "tools": "tests/messages",
+    "docs": "tests/test_pages.py",
+    "examples": "tests/examples",
+}
 
 
 def changed_files() -> list[str]:
@@ -46,7 +51,7 @@ def changed_files() -> list[str]:
 def chosen_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     """The tests of changed files: the nearest first, each once.
 
-    >>> chosen_tests(["src/kafkawire/log/files.py"])
+    >>> chosen_tests(["src/kafkawire/log/storage/files.py"])
     ['tests/log/test_files.py', 'tests/log']
     """
     near: dict[str, None] = {}
@@ -64,7 +69,7 @@ def _nearest(path: PurePosixPath, root: Path) -> Iterator[str]:
     if path.parts[:1] == ("tests",) and path.name.startswith("test_") and (root / path).exists():
         yield str(path)
     elif path.parts[:2] == ("src", "kafkawire"):
-        layer = path.parts[2] if len(path.parts) > 3 else ""
+        layer = path.parts[2].lstrip("_") if len(path.parts) > 3 else ""
         for test in sorted((root / "tests" / layer).rglob(f"test_{path.stem.lstrip('_')}.py")):
             yield test.relative_to(root).as_posix()
 
@@ -78,7 +83,7 @@ def _folder(path: PurePosixPath) -> str | None:
     if path.parts[:2] == ("src", "kafkawire"):
         if "schemas" in path.parts:
             return BY_FOLDER["schemas"]
-        return f"tests/{path.parts[2]}" if len(path.parts) > 3 else "tests/test_implementation.py"
+        return f"tests/{path.parts[2].lstrip('_')}" if len(path.parts) > 3 else "tests/test_implementation.py"
     return BY_NAME.get(path.name) if len(path.parts) == 1 else None
 
 

@@ -8,15 +8,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import tools.generate
 
 import kafkawire
+from kafkawire._native import twins
 
 pytestmark = pytest.mark.twin
 
+LEFT_OUT = ("kafkawire.spark.", "kafkawire.__main__", "tools.generate.__main__", *twins())
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(kafkawire.__path__, "kafkawire.")
-    if not module.name.rpartition(".")[2].startswith("_") and not module.name.startswith("kafkawire.spark.")
+    for package in (kafkawire, tools.generate)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.startswith(LEFT_OUT)
 )
 PAGES = sorted(page for page in (Path(__file__).parents[1] / "docs").rglob("*.md") if ">>> " in page.read_text())
 

@@ -1,4 +1,4 @@
-"""Which form of the hot loops runs, and how that is told."""
+"""The form of the hot loops that runs, and how it is reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from kafkawire import implementation
+from kafkawire import _native as implementation
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -19,21 +19,21 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_native_module_has_its_python_twin_beside_it() -> None:
-    assert "kafkawire.codec._engine" in implementation.twins()
+    assert "kafkawire._codec._engine" in implementation.twins()
     for name in implementation.twins():
         package, _, module = name.rpartition(".")
         assert find_spec(f"{package}.{module.removeprefix('_')}") is not None
 
 
 def test_the_python_form_is_had_by_asking() -> None:
-    done = run("import kafkawire.codec as c; print(c.engine.__name__)", KAFKAWIRE_IMPL="python")
-    assert done.stdout == "kafkawire.codec.engine\n"
-    told = run("from kafkawire.implementation import describe; print(describe())", KAFKAWIRE_IMPL="python")
+    done = run("import kafkawire._codec as c; print(c.engine.__name__)", KAFKAWIRE_IMPL="python")
+    assert done.stdout == "kafkawire._codec.engine\n"
+    told = run("from kafkawire._native import describe; print(describe())", KAFKAWIRE_IMPL="python")
     assert told.stdout == "python, slower, as KAFKAWIRE_IMPL asks\n"
 
 
 def test_a_form_that_does_not_exist_is_refused_by_name() -> None:
-    done = run("import kafkawire.codec", KAFKAWIRE_IMPL="rust")
+    done = run("import kafkawire._codec", KAFKAWIRE_IMPL="rust")
     assert "KAFKAWIRE_IMPL=rust: expected 'python' or 'compiled'" in done.stderr
 
 

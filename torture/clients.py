@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     class Broker(Protocol):
         """A broker that clients find at an address, of any kind."""
 
-        port: int
+        @property
+        def port(self) -> int: ...
 
         @property
         def bootstrap(self) -> str: ...
@@ -124,7 +125,7 @@ class ConfluentProducer(ProducerClient):
     def work(self) -> None:
         def on_error(error: Any) -> None:
             if error.fatal():
-                self.break_promise("an idempotent producer is never told a fatal error", error)
+                self.break_promise("an idempotent producer never gets a fatal error", error)
 
         producer = confluent_kafka.Producer(
             {
@@ -307,7 +308,7 @@ class RawClient(Client):
 
 
 class ConfluentConsumer(Client):
-    """A member of a group that commits what it has read, and notes what it was told."""
+    """A member of a group that commits what it has read, and notes the answers that it got."""
 
     group = "confluent"
 

@@ -13,7 +13,7 @@ from random import Random
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkawire.broker.clock import LoopClock
+from kafkawire.broker._clock import LoopClock
 from kafkawire.messages import DescribeGroupsRequest
 from torture.application import verify
 from torture.clients import (
@@ -51,7 +51,7 @@ CONFIG: Final = {
 
 
 class JumpingClock(LoopClock):
-    """The time of day is wrong by as much as it is told; timers are not."""
+    """The time of day is wrong by as much as the test asks for; timers are not."""
 
     def __init__(self) -> None:
         self.wrong_by = 0

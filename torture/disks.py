@@ -1,8 +1,8 @@
 """Disks that fail and disks that are full: every kind of operation, every occurrence, once and for good.
 
 Rules:
-- A case is one fault: a kind of operation, its n-th occurrence, once or until the disk heals, EIO or ENOSPC, and for a
-  write how many of its bytes arrive. Half of the cases strike while the broker starts, half of them after the log has
+- A case is one fault: a kind of operation, its n-th occurrence, once or until the disk heals, EIO or ENOSPC; for a
+  write, how many of its bytes arrive. Half of the cases strike while the broker starts, half of them after the log has
   come to know the producers.
 - Clients send pipelines of several APIs while the fault strikes. When the disk has healed they catch up, everything
   that was acknowledged is there, and it still is after a restart, clean or not.
@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.log.faults import Fault
+from kafkawire.testing.faulty_files import Fault
 from torture.application import Application, verify
 from torture.inprocess import BrokerThread, FaultLog, empty_disk
 from torture.ledger import Ledger

@@ -1,9 +1,8 @@
 """Frames that no client would send, and many that one might: random messages of every API and version, and wounds.
 
 Rules:
-- A pool is drawn from a seed. Half of it are valid frames; the others are wounded: bytes changed, cut short, counts and
-  lengths replaced by huge ones, sizes that do not fit, keys and versions that do not exist, elements repeated a
-  thousand times.
+- A pool is drawn from a seed. Half of it are valid frames; the others are wounded: changed bytes, cuts, huge counts and
+  lengths, sizes that do not fit; keys and versions that do not exist; elements repeated a thousand times.
 - Waits that a request may ask for are made short, so that the frame after it gets its turn.
 """
 
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.messages.samples import random_message
 
-from kafkawire.broker.serving import served_apis
+from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import FetchRequest, ProduceRequest, apis
 from kafkawire.wire import encode_request

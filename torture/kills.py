@@ -38,7 +38,7 @@ class Kills:
         "acknowledged records are at their offsets after a kill, those of idempotent producers once and in order",
         "committed offsets never go back",
         "topics that were created exist, topics that were deleted do not",
-        "an idempotent producer is never told a fatal error, and delivers every record",
+        "an idempotent producer never gets a fatal error, and delivers every record",
         "SIGTERM ends a broker cleanly",
     )
 

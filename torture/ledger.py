@@ -1,4 +1,4 @@
-"""What clients were promised, and whether it holds.
+"""The promises that clients got, and whether they hold.
 
 Rules:
 - A record's value is derived from its writer and its number, so that wrong bytes, and records that nobody sent, show.
@@ -57,7 +57,7 @@ class Writer:
 
 @dataclass
 class _Partition:
-    """What was promised of a partition, and how far it was read."""
+    """The promises about a partition, and how far it was read."""
 
     position: int = 0
     promised: dict[int, Sent] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Ledger:
         return number, value_of(writer.name, number)
 
     def acknowledge(self, writer: Writer, number: int, place: TopicPartition, offset: int) -> None:
-        """A client was told that a record is at an offset."""
+        """A client got the answer that a record is at an offset."""
         with self._guard:
             writer.acknowledged += 1
             self._figures.add("records acknowledged")
@@ -104,7 +104,7 @@ class Ledger:
     def refuse_fatally(self, writer: Writer, reason: object) -> None:
         """An error that ended a client which should have gone on."""
         self._figures.add("fatal client errors")
-        raise BrokenPromiseError(f"{writer.name} is never told a fatal error", str(reason))
+        raise BrokenPromiseError(f"{writer.name} never gets a fatal error", str(reason))
 
     @property
     def places(self) -> list[TopicPartition]:
@@ -113,7 +113,7 @@ class Ledger:
             return list(self._partitions)
 
     def position(self, place: TopicPartition) -> int:
-        """Where verification goes on."""
+        """The offset at which verification continues."""
         with self._guard:
             return self._partitions[place].position
 
@@ -172,7 +172,7 @@ class Ledger:
             return made
 
     def commit(self, group: str, place: TopicPartition, offset: int) -> None:
-        """A client was told that an offset is committed."""
+        """A client got the answer that an offset is committed."""
         with self._guard:
             self._figures.add("offsets committed")
             before = self._commits.get((group, place), -1)
@@ -198,7 +198,7 @@ class Ledger:
             self._topics[name] = None
 
     def topic_changed(self, name: str, *, exists: bool) -> None:
-        """A client was told that a topic exists now, or does not."""
+        """A client got the answer that a topic exists now, or does not."""
         with self._guard:
             self._topics[name] = exists
             self._figures.add("topics created", int(exists))

@@ -1,6 +1,6 @@
 """A client beside the trouble: it sends the same request at an even pace and measures how long each answer takes.
 
-It is a process of its own, so that the load generator's interpreter does not distort what it measures, and it imports
+It is a process of its own, so that the load generator's interpreter does not distort its measurements. It imports
 nothing of the broker. `python -m torture.neighbour PORT INTERVAL_MS FILE` sends the frame in a file.
 Rules:
 - One request is under way at a time; one that is late is sent at once, and its time counts from then.
@@ -28,7 +28,7 @@ RECONNECT = 0.01
 
 
 class Latency(NamedTuple):
-    """What a neighbour saw since its last report; in milliseconds."""
+    """The latency that a neighbour saw since its last report; in milliseconds."""
 
     requests: int
     p50: float
@@ -68,7 +68,7 @@ class Neighbour:
         self._process.communicate()
 
     def report(self) -> Latency:
-        """What it saw since the last report."""
+        """The latency since the last report."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("report\n")

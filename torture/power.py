@@ -22,7 +22,7 @@ from torture.peer import Peer, check, create, list_offsets
 from torture.scenario import BrokenPromiseError
 
 if TYPE_CHECKING:
-    from kafkawire.log.faults import FaultyFiles
+    from kafkawire.testing.faulty_files import FaultyFiles
     from torture.scenario import Budget, Stage
 
 LIVES: Final = 4

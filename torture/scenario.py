@@ -1,4 +1,4 @@
-"""What all scenarios have in common: a name, promises, a budget, figures, and a way to say that a promise was broken.
+"""The parts that all scenarios share: a name, promises, a budget, figures, and a way to say that a promise was broken.
 
 Rules:
 - A scenario runs until its budget is spent, and ends at the first broken promise, with BrokenPromiseError.
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 UNITS: Final[Mapping[str, str]] = {
     "kills": "",
     "restarts": "",
+    "drivers killed": "",
+    "executors killed": "",
+    "workers killed": "",
+    "records copied once": "",
     "power cuts": "",
     "faults injected": "",
     "clock jumps": "",
@@ -36,6 +40,12 @@ UNITS: Final[Mapping[str, str]] = {
     "topics created": "",
     "fatal client errors": "",
     "group members dropped": "",
+    "rounds of transactions": "",
+    "transactions committed": "",
+    "transactions aborted": "",
+    "transactions in doubt": "",
+    "inputs processed once": "",
+    "workers that stood still": "",
     "neighbour requests": "",
     "neighbour p50": "ms",
     "neighbour p99": "ms",
@@ -46,9 +56,12 @@ UNITS: Final[Mapping[str, str]] = {
     "resident memory max": "MB",
     "descriptors max": "",
     "longest step on the loop": "ms",
+    "SIGTERM to exit": "ms",
 }
 """Every figure, in the order of the table, and its unit."""
-MOST: Final = frozenset(name for name in UNITS if name.endswith(("p50", "p99", "max", "per second", "the loop")))
+MOST: Final = frozenset(
+    name for name in UNITS if name.endswith(("p50", "p99", "max", "per second", "the loop", "to exit"))
+)
 
 
 BROKEN: Final = (
@@ -123,7 +136,7 @@ class Budget:
 
 
 class Stage:
-    """Where a scenario runs: a directory of its own, dice, figures, and a line that says how far it is."""
+    """The place where a scenario runs: a directory of its own, dice, figures, and a line that says how far it is."""
 
     def __init__(self, work: Path, dice: Random, tell: Callable[[str], None] = lambda _: None) -> None:
         self.work = work

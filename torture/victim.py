@@ -4,7 +4,7 @@ Rules:
 - Brokers are forked from one process that has everything imported, so that a restart costs a recovery, and not the
   start of an interpreter. They die with that process, and it dies with the harness.
 - A victim keeps its port: it is bound and never listened on by the harness, so that nobody else is given it.
-- What it writes to stderr goes to a file; `faults` are the lines there that no request and no disk may cause.
+- Its output to stderr goes to a file; `faults` are the lines there that no request and no disk may cause.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 
 FORKING: Final = """
 import ctypes, faulthandler, json, os, resource, signal, sys
-import kafkawire.broker.broker, kafkawire.broker.loops, kafkawire.broker.metrics_page, kafkawire.broker.startup
-import kafkawire.cli.serve
-from kafkawire.broker.serving import served_apis
+import kafkawire.broker._broker, kafkawire.broker._ops.process, kafkawire.broker._ops.metrics_http
+import kafkawire.broker._config.sources
+import kafkawire.cli.commands.serve
+from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.cli.main import main
 
 libc = ctypes.CDLL(None)
 libc.prctl(1, signal.SIGKILL)
-kafkawire.broker.loops.new_loop().close()
+kafkawire.broker._ops.process.new_loop().close()
 served_apis()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

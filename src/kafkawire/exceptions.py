@@ -1,5 +1,9 @@
-"""The root of every exception that this package raises on purpose; each layer adds its own tree below it."""
+"""The base class of every exception that kafkawire raises; each layer derives its own from it."""
 
 
 class KafkaWireError(Exception):
-    """Anything kafkawire refuses, and why."""
+    """Base class of all errors of kafkawire."""
+
+
+class MissingExtraError(KafkaWireError, ImportError):
+    """A library of an optional part is not installed; the message names the command that installs it."""

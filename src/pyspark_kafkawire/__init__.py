@@ -1,5 +1,5 @@
-"""Where Spark finds the format `kafkawire` by itself: it looks into every module named `pyspark_*`."""
+"""The format `kafkawire` for Spark, which looks into every module named `pyspark_*`."""
 
-from kafkawire.spark.topics import TopicsDataSource as DefaultSource
+from kafkawire.spark import TopicsDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

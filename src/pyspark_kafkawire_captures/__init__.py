@@ -1,5 +1,5 @@
-"""Where Spark finds the format `kafkawire-captures` by itself: it looks into every module named `pyspark_*`."""
+"""The format `kafkawire-captures` for Spark, which looks into every module named `pyspark_*`."""
 
-from kafkawire.spark.captures import CapturesDataSource as DefaultSource
+from kafkawire.spark import CapturesDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

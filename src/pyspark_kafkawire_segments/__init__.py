@@ -1,5 +1,5 @@
-"""Where Spark finds the format `kafkawire-segments` by itself: it looks into every module named `pyspark_*`."""
+"""The format `kafkawire-segments` for Spark, which looks into every module named `pyspark_*`."""
 
-from kafkawire.spark.segments import SegmentsDataSource as DefaultSource
+from kafkawire.spark import SegmentsDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.broker.clock import ManualClock
-from kafkawire.broker.configs import BrokerConfig
-from kafkawire.broker.node import Node
-from kafkawire.log.memory import MemoryFiles
+from kafkawire.broker._config.settings import BrokerConfig
+from kafkawire.broker._node import Node
+from kafkawire.log.storage.memory import MemoryFiles
+from kafkawire.testing.manual_clock import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

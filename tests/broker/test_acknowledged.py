@@ -10,13 +10,13 @@ import errno
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import batch
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch
+from tests.broker.raw_connection import Peer
 
-from kafkawire.broker.serving import served_apis
-from kafkawire.log.faults import Fault, FaultyFiles
+from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.messages import ApiVersionsRequest, ProduceRequest
 from kafkawire.testing import RunningBroker
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 from kafkawire.wire import decode_response, encode_request
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Disk:
         return {name: {each.offset: int(each.value or b"0") for each in broker.records(name)} for name in TOPICS}
 
     def killed(self) -> dict[str, dict[int, int]]:
-        """What a restart after kill -9 finds."""
+        """The records that a restart after kill -9 finds."""
         with RunningBroker(files=self.files.killed(), config=self._config) as again:
             return self.stored(again)
 
@@ -99,7 +99,7 @@ def acknowledged(requests: Sequence[tuple[Message, int]], answers: list[Any]) ->
 
 
 def value_of(records: bytes) -> int:
-    from tests.broker.asking import values
+    from tests.broker.node_requests import values
 
     (value,) = values(records)
     assert value is not None

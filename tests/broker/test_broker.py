@@ -8,12 +8,12 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from tests.broker.peer import Peer
+from tests.broker.raw_connection import Peer
 
 import kafkawire.broker
 from kafkawire.broker import Broker
-from kafkawire.broker.listeners import CannotListenError
-from kafkawire.broker.loops import new_loop
+from kafkawire.broker._net.listeners import CannotListenError
+from kafkawire.broker._ops.process import new_loop
 from kafkawire.messages import DescribeClusterRequest, FindCoordinatorRequest, MetadataRequest
 from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kafkawire.broker.listeners import Endpoint
+    from kafkawire.broker._net.listeners import Endpoint
 
 
 def has_six() -> bool:
@@ -54,7 +54,7 @@ def test_it_listens_while_it_runs() -> None:
     assert not connects(address)
 
 
-def test_what_was_made_is_there_the_next_time(tmp_path: Path) -> None:
+def test_created_topics_exist_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> list[list[str]]:
         found = []
         for _ in range(2):
@@ -99,7 +99,7 @@ def test_bad_settings_are_refused_before_anything_is_opened(tmp_path: Path) -> N
     assert not (tmp_path / "data").exists()
 
 
-def test_a_directory_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_an_impossible_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(KafkaStorageError, match="opening the log directory"):
         asyncio.run(Broker(tmp_path / "file", port=0).start())
@@ -123,7 +123,7 @@ class At(NamedTuple):
     bootstrap_servers: str
 
 
-def test_a_client_is_told_the_address_of_the_listener_that_it_came_by() -> None:
+def test_a_client_gets_the_address_of_the_listener_that_it_connected_to() -> None:
     def told(place: Endpoint) -> tuple[str, int]:
         with Peer(At(str(place))) as peer:
             (known,) = peer.call(MetadataRequest(topics=[])).brokers

@@ -10,10 +10,10 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch, values
+from tests.broker.raw_connection import Peer
 
-from kafkawire.log.memory import MemoryFile
+from kafkawire.log.storage.memory import MemoryFile
 from kafkawire.messages import ApiVersionsRequest, FetchRequest, MetadataRequest, ProduceRequest
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.wire import encode_request
@@ -128,7 +128,7 @@ def test_small_and_large_answers_to_a_slow_reader_keep_their_order(
     ],
     ids=["negative", "huge", "tls", "http", "empty", "unknown api", "unknown version", "absurd array"],
 )
-def test_what_is_no_request_closes_its_connection_with_a_reason(
+def test_bytes_that_are_not_a_request_close_the_connection_with_a_reason(
     kafka_broker: RunningBroker, data: bytes, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Peer(kafka_broker) as good, caplog.at_level(logging.WARNING, "kafkawire.broker"):
@@ -144,7 +144,7 @@ def test_an_unknown_version_of_api_versions_is_answered(kafka_broker: RunningBro
         peer.socket.sendall(struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0))
         answered = peer.receive((18, 0, 5))
         assert answered.error_code == 35
-        assert [(each.api_key, each.max_version) for each in answered.api_keys] == [(18, 4)]
+        assert [(each.api_key, each.max_version) for each in answered.api_keys] == [(18, 5)]
         assert peer.call(GREETING, 4).error_code == 0
 
 

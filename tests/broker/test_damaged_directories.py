@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from kafkawire.broker.journal import encode_change
-from kafkawire.broker.journal_files import read_kafka
+from kafkawire.broker._metadata.journal import encode_change
+from kafkawire.broker._metadata.journal_files import read_kafka
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.log import DiskFiles
 from kafkawire.messages import ConfigRecord, RemoveTopicRecord, TopicRecord
 from kafkawire.records import BatchBuilder, scan_batches
-from kafkawire.testing.running import RunningBroker
+from kafkawire.testing._running import RunningBroker
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,15 +1,15 @@
-"""What the log says: a line for people, an object for machines."""
+"""The event log: a line for people, an object for machines."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tests.broker.asking import ask, batch
-from tests.broker.peer import Peer
+from tests.broker.node_requests import ask, batch
+from tests.broker.raw_connection import Peer
 from tests.broker.test_connection import produce
 
-from kafkawire.broker.events import tell
+from kafkawire.broker._ops.event_log import log_event
 from kafkawire.messages import MetadataRequest
 from kafkawire.testing import RunningBroker
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 
 def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -28,18 +28,18 @@ def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 def test_words_with_spaces_are_quoted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    tell("member dropped", group="a b", member="c", reason="")
+    log_event("member dropped", group="a b", member="c", reason="")
     assert caplog.messages == ['member dropped group="a b" member=c reason=""']
     assert events(caplog) == [{"event": "member dropped", "group": "a b", "member": "c", "reason": ""}]
 
 
 def test_no_name_makes_a_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    tell("member joined", group="a\nbroker\u2028stopped", member="\x1b[2J", topic="bücher")
+    log_event("member joined", group="a\nbroker\u2028stopped", member="\x1b[2J", topic="bücher")
     assert caplog.messages == [r'member joined group="a\nbroker\u2028stopped" member="\u001b[2J" topic=bücher']
 
 
-def test_what_becomes_of_topics_is_told(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+def test_changes_of_topics_are_logged(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     topic = node.create_topic("fresh", 2, {"retention.ms": "7"})
     node.add_partitions(topic, 3)
@@ -57,7 +57,7 @@ def test_what_becomes_of_topics_is_told(node: Node, caplog: pytest.LogCaptureFix
     assert (told[1]["partitions"], told[2]["settings"]) == (3, "retention.ms=default")
 
 
-def test_a_password_is_not_told(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_password_is_not_logged(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     node.configure_broker("", {"ssl.keystore.password": "s3cret", "no.such.name": "s3cret", "num.partitions": "3"})
     node.configure_broker("", {"ssl.keystore.password": None})
@@ -68,7 +68,7 @@ def test_a_password_is_not_told(node: Node, caplog: pytest.LogCaptureFixture) ->
     assert "s3cret" not in caplog.text
 
 
-def test_a_torn_log_is_told_of_at_the_start(
+def test_a_torn_log_is_logged_at_the_start(
     node: Node, open_node: Callable[..., Node], caplog: pytest.LogCaptureFixture
 ) -> None:
     node.append("orders", 0, batch(b"a"))
@@ -79,7 +79,7 @@ def test_a_torn_log_is_told_of_at_the_start(
     assert (cut["partition"], cut["bytes"], cut["end"]) == ("orders-0", 4, 1)
 
 
-def test_requests_are_told_of_only_when_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_are_logged_only_on_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for level, expected in ((logging.INFO, False), (logging.DEBUG, True)):
         caplog.set_level(level)
         caplog.clear()
@@ -91,7 +91,7 @@ def test_requests_are_told_of_only_when_asked_for(tmp_path: Path, caplog: pytest
     assert (told["request"]["api"], told["request"]["version"], told["request"]["client_id"]) == ("Metadata", 5, "peer")
 
 
-def test_a_refused_record_is_no_event(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_record_is_not_an_event(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     ask(node, produce("nothing", batch(b"a")), 9)
     assert not caplog.records

@@ -1,4 +1,4 @@
-"""What the broker does by itself: when, and what it says of it."""
+"""Periodic work of the broker: when, and what it says of it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from tests.broker.asking import batch
+from tests.broker.node_requests import batch
 from tests.broker.test_events import events
 
-from kafkawire.broker.maintenance import Maintenance
-from kafkawire.log.compaction import compaction
-from kafkawire.log.lengthy import Lengthy, run
-from kafkawire.log.retention import retention
+from kafkawire.broker._ops.maintenance import Maintenance
+from kafkawire.log._cleanup.compaction import compaction
+from kafkawire.log._cleanup.retention import retention
+from kafkawire.log._cleanup.steps import BackgroundWork, run
 
 if TYPE_CHECKING:
     import pytest
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.node import Node
-    from kafkawire.log.memory import MemoryFiles
+    from kafkawire.broker._node import Node
     from kafkawire.log.partition import Partition
+    from kafkawire.log.storage.memory import MemoryFiles
+    from kafkawire.testing.manual_clock import ManualClock
 
 
 def test_a_topic_has_a_delay_of_its_own_before_its_files_go(node: Node, files: MemoryFiles, clock: ManualClock) -> None:
@@ -43,7 +43,7 @@ def test_a_topic_has_a_delay_of_its_own_before_its_files_go(node: Node, files: M
     asyncio.run(scenario())
 
 
-def test_only_a_compaction_that_came_to_its_end_is_told(
+def test_only_a_finished_compaction_is_logged(
     node: Node, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -53,7 +53,7 @@ def test_only_a_compaction_that_came_to_its_end_is_told(
             node.append(name, 0, batch(b"%d" % number))
     lost = node.log("lost", 0)
 
-    def interrupted(log: Partition) -> Lengthy[bool]:
+    def interrupted(log: Partition) -> BackgroundWork[bool]:
         work = compaction(log)
         yield next(work)
         if log is lost:
@@ -61,6 +61,6 @@ def test_only_a_compaction_that_came_to_its_end_is_told(
             run(retention(log))
         return (yield from work)
 
-    monkeypatch.setattr("kafkawire.broker.maintenance.compaction", interrupted)
+    monkeypatch.setattr("kafkawire.broker._ops.maintenance.compaction", interrupted)
     asyncio.run(Maintenance(node).compact())
     assert [each["partition"] for each in events(caplog) if each["event"] == "log compacted"] == ["kept-0"]

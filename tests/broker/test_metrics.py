@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.broker.peer import Peer
+from tests.broker.raw_connection import Peer
 
-from kafkawire.broker.configs import keys
-from kafkawire.broker.metrics import Metrics
-from kafkawire.broker.metrics_page import gauges
-from kafkawire.broker.refusals import error_paths, errors_at
-from kafkawire.broker.service import Gauge
+from kafkawire.broker._config.settings import keys
+from kafkawire.broker._coordinator import Gauge
+from kafkawire.broker._dispatch.dispatcher import error_paths, errors_at
+from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._ops.metrics_http import gauges
 from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_error_codes_are_found_at_every_depth() -> None:
     assert errors_at(error_paths(response.__shape__), response) == [70, 3, 3]
 
 
-def test_large_numbers_are_told_to_the_last_digit() -> None:
+def test_large_numbers_are_written_to_the_last_digit() -> None:
     page = Metrics().page([Gauge("kafkawire_log_end_offset", {"topic": "t"}, 12_345_678_901)])
     assert 'kafkawire_log_end_offset{topic="t"} 12345678901\n' in page
 

@@ -1,4 +1,4 @@
-"""What a node remembers, through clean stops and through crashes."""
+"""The state that a node keeps through clean stops and crashes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch, values
 from tests.broker.ids import take_id
+from tests.broker.node_requests import batch, values
 
-from kafkawire.broker.configs import BrokerConfig
-from kafkawire.broker.journal import JournalError, decode
-from kafkawire.broker.maintenance import Maintenance
-from kafkawire.broker.node import Node
-from kafkawire.log.faults import Fault, FaultyFiles
+from kafkawire.broker._config.settings import BrokerConfig
+from kafkawire.broker._metadata.journal import JournalError, decode
+from kafkawire.broker._metadata.journal_records import everything
+from kafkawire.broker._node import Node
+from kafkawire.broker._ops.maintenance import Maintenance
 from kafkawire.messages.errors import (
     InvalidTopicError,
     KafkaStorageError,
     TopicExistsError,
     UnknownTopicOrPartitionError,
 )
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.log.memory import MemoryFiles
+    from kafkawire.log.storage.memory import MemoryFiles
+    from kafkawire.testing.manual_clock import ManualClock
 
 
 def facts(node: Node) -> list[tuple[object, ...]]:
@@ -60,13 +61,14 @@ def test_a_crash_begins_a_new_leader_epoch_and_a_clean_stop_does_not(open_node: 
 
 
 @pytest.mark.parametrize("how", ["killed", "unplugged"])
-def test_what_a_topics_own_setting_had_synced_is_there_after_a_crash(clock: ManualClock, how: str) -> None:
+def test_records_synced_by_a_setting_of_the_topic_survive_a_crash(clock: ManualClock, how: str) -> None:
     disk = FaultyFiles()
     node = Node(BrokerConfig({}), clock, root=Path("/data"), files=disk)
     node.create_topic("safe", 1, {"flush.on.ack": "true"})
 
     async def produce() -> None:
-        waiting = node.settled("safe", 0, node.append("safe", 0, batch(b"kept")).last_offset)
+        partition = node.partition("safe", 0)
+        waiting = node.durable(partition, node.append_to(partition, batch(b"kept")).last_offset)
         assert waiting is not None
         await waiting
 
@@ -118,7 +120,7 @@ def test_a_deleted_topic_whose_log_lost_its_id_does_not_come_back(
     node: Node, open_node: Callable[..., Node], files: MemoryFiles
 ) -> None:
     node.append("orders", 0, batch(b"old"))
-    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the power goes before the names do
+    node.logs.delete = lambda *_: None  # type: ignore[method-assign]  # the power fails before the names are durable
     node.delete_topic(node.topics.get("orders"))
     for name in [name for name in files.names if name.name == "partition.metadata"]:
         files.remove(name)
@@ -147,7 +149,7 @@ def test_a_topic_whose_logs_cannot_be_made_is_not_there_afterwards_either(
 
 
 @pytest.mark.parametrize("hold", [False, True])
-def test_a_full_disk_is_told_of_now_and_then(clock: ManualClock, caplog: pytest.LogCaptureFixture, hold: bool) -> None:
+def test_a_full_disk_is_logged_now_and_then(clock: ManualClock, caplog: pytest.LogCaptureFixture, hold: bool) -> None:
     files = FaultyFiles(clock.now)
     node = Node(BrokerConfig(), clock, root=Path("/data"), files=files)
     node.create_topic("orders", 1)
@@ -208,10 +210,10 @@ def test_the_journal_is_never_cut_by_retention(node: Node, clock: ManualClock, o
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "crashed"])
-def test_a_long_journal_is_written_anew_and_says_the_same(
+def test_a_long_journal_is_rewritten_with_the_same_content(
     node: Node, open_node: Callable[..., Node], monkeypatch: pytest.MonkeyPatch, clean: bool
 ) -> None:
-    monkeypatch.setattr("kafkawire.broker.node.JOURNAL_SLACK", 10)
+    monkeypatch.setattr("kafkawire.broker._metadata.start.JOURNAL_SLACK", 10)
     topic = node.topics.get("orders")
     for number in range(100):
         node.configure_topic(topic, {"segment.bytes": str(5000 + number), "retention.ms": None})
@@ -228,12 +230,12 @@ def test_a_long_journal_is_written_anew_and_says_the_same(
         assert take_id(reopened) > given
 
 
-def test_a_journal_written_anew_and_not_yet_cut_says_the_same(node: Node, open_node: Callable[..., Node]) -> None:
+def test_a_journal_rewritten_and_not_yet_cut_has_the_same_content(node: Node, open_node: Callable[..., Node]) -> None:
     node.configure_topic(node.topics.get("orders"), {"segment.bytes": "5000", "retention.ms": "7"})
     node.configure_topic(node.topics.get("orders"), {"segment.bytes": None})
     node.delete_topic(node.create_topic("gone", 3))
     before = facts(node)
-    node.journal.write(node._state())
+    node.journal.write(everything(node))
     assert facts(open_node()) == before
 
 
@@ -308,7 +310,7 @@ def test_timers_repeat_until_they_are_stopped(node: Node, clock: ManualClock) ->
     assert log.log_start_offset == 2
 
 
-def test_what_is_no_metadata_record_is_refused() -> None:
+def test_bytes_that_are_not_a_metadata_record_are_refused() -> None:
     with pytest.raises(JournalError, match="metadata record 5: expected frame version 1"):
         decode(b"\x07\x02\x00", 5)
     assert decode(b"\x01\x7e\x00", 5) is None

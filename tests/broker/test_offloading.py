@@ -1,4 +1,4 @@
-"""What takes long runs beside the loop: others are served meanwhile, and nothing gets out of order."""
+"""Slow work runs beside the loop: others are served meanwhile, and nothing gets out of order."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch, values
+from tests.broker.raw_connection import Peer
 from tests.broker.test_connection import GREETING, fetch, pipelined, produce
 
-from kafkawire.broker import reading
-from kafkawire.log import admission, compaction, retention
+from kafkawire.broker._fetch import down_conversion
+from kafkawire.log import _admission as admission
+from kafkawire.log._cleanup import compaction, retention
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.records import Codec, read_batches
 
@@ -64,7 +65,7 @@ def stored(peer: Peer, topic: str) -> Any:
     return peer.call(fetch(topic), 12).responses[0].partitions[0].records
 
 
-def test_others_are_answered_while_records_are_packed_anew(
+def test_others_are_answered_while_records_are_recompressed(
     kafka_broker: RunningBroker, kafka_topic: str, gate: Callable[[Any, str], Gate]
 ) -> None:
     kafka_broker.create_topic("packed", 1, {"compression.type": "zstd"})
@@ -81,7 +82,7 @@ def test_others_are_answered_while_records_are_packed_anew(
         assert {each.codec for each in read_batches(stored(other, "packed"))} == {Codec.ZSTD}
 
 
-def test_what_one_client_sends_stays_in_order_however_slow_it_is_to_pack(kafka_broker: RunningBroker) -> None:
+def test_requests_of_one_client_stay_in_order_while_they_are_recompressed(kafka_broker: RunningBroker) -> None:
     kafka_broker.create_topic("packed", 1, {"compression.type": "gzip"})
     with Peer(kafka_broker) as peer:
         peer.socket.sendall(pipelined("packed", batch(BIG), batch(b"a"), batch(BIG), batch(b"b")))
@@ -134,7 +135,7 @@ def test_a_log_is_read_and_appended_to_while_it_is_compacted(
 def test_others_are_answered_while_records_are_converted_for_an_old_client(
     kafka_broker: RunningBroker, kafka_topic: str, gate: Callable[[Any, str], Gate]
 ) -> None:
-    converting = gate(reading, "convert")
+    converting = gate(down_conversion, "convert")
     with Peer(kafka_broker) as old, Peer(kafka_broker) as other:
         other.call(produce(kafka_topic, batch(b"a")), 9)
         sent = old.send(fetch(kafka_topic), 1)

@@ -4,49 +4,49 @@ from __future__ import annotations
 
 import pytest
 
-from kafkawire.broker.pace import SLOT_SECONDS, WINDOW_SECONDS, Pace
+from kafkawire.broker._net.connection import SLOT_SECONDS, WINDOW_SECONDS, ReceiveRate
 
 JUDGED = WINDOW_SECONDS + SLOT_SECONDS
 
 
 def test_a_peer_has_no_pace_before_it_was_waited_for_that_long() -> None:
-    pace = Pace(100.0)
-    pace.move(10, 100.5)
+    pace = ReceiveRate(100.0)
+    pace.add(10, 100.5)
     assert pace.rate(100.0 + JUDGED - 0.01) is None
     assert pace.rate(100.0 + JUDGED) is not None
 
 
 @pytest.mark.parametrize("every", [0.01, 0.1, 0.25, 0.3])
 def test_the_pace_of_a_steady_peer_is_its_rate(every: float) -> None:
-    pace = Pace(100.0)
+    pace = ReceiveRate(100.0)
     now = 100.0
     while now < 110:
         now += every
-        pace.move(int(20_000 * every), now)
+        pace.add(int(20_000 * every), now)
     rate = pace.rate(now)
     assert rate is not None
     assert 14_000 <= rate <= 26_000
 
 
 def test_a_burst_is_forgotten_after_the_window() -> None:
-    pace = Pace(100.0)
-    pace.move(900_000, 100.01)
+    pace = ReceiveRate(100.0)
+    pace.add(900_000, 100.01)
     assert pace.rate(100.0 + JUDGED) == 0
-    pace.move(1, 102.0)
+    pace.add(1, 102.0)
     assert pace.rate(102.1) == 1
     assert pace.rate(150.0) == 0
 
 
 def test_bytes_that_were_not_read_yet_count() -> None:
-    assert Pace(100.0).rate(110.0, unread=5000) == 5000
+    assert ReceiveRate(100.0).rate(110.0, unread=5000) == 5000
 
 
 def test_the_speed_is_that_of_the_best_frame_and_falls_with_slower_ones() -> None:
-    pace = Pace(100.0)
-    pace.move(1_000_000, 100.0)
+    pace = ReceiveRate(100.0)
+    pace.add(1_000_000, 100.0)
     pace.finish(100.1)
     assert pace.speed == pytest.approx(10_000_000)
-    pace.move(1_000_000, 101.0)
+    pace.add(1_000_000, 101.0)
     pace.finish(110.1)
     assert pace.speed == pytest.approx(9_000_000)
     pace.finish(120.0)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.broker.configs import BrokerConfig, keys
-from kafkawire.broker.listeners import Endpoint, advertised, listening
-from kafkawire.broker.startup import from_environment, from_file, from_pairs
-from kafkawire.log.configs import LogConfig
+from kafkawire.broker._config.settings import BrokerConfig, keys
+from kafkawire.broker._config.sources import from_environment, from_file, from_pairs
+from kafkawire.broker._net.listeners import Endpoint, advertised, listening
+from kafkawire.log.config import LogConfig
 from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_the_table_is_whole() -> None:
         ),
     ],
 )
-def test_where_to_listen(
+def test_addresses_to_listen_on_are_parsed(
     given: dict[str, str], host: str | None, port: int | None, expected: dict[str, tuple[str, int]]
 ) -> None:
     assert listening(BrokerConfig(given), host, port) == expected
@@ -125,7 +125,7 @@ PLACES = {"PLAINTEXT": Endpoint("0.0.0.0", 1), "HOST": Endpoint("10.0.0.1", 2)}
         ("HOST://[::1]:7,PLAINTEXT://broker:0", {"PLAINTEXT": ("broker", 1), "HOST": ("::1", 7)}),
     ],
 )
-def test_clients_are_told_an_address_that_works(given: str, expected: dict[str, tuple[str, int]]) -> None:
+def test_clients_get_an_address_that_works(given: str, expected: dict[str, tuple[str, int]]) -> None:
     protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,HOST:PLAINTEXT"}
     assert advertised(BrokerConfig({**protocols, "advertised.listeners": given}), PLACES) == expected
 

@@ -6,22 +6,22 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch
+from tests.broker.raw_connection import Peer
 
-from kafkawire.broker import reading
-from kafkawire.broker.broker import Broker
-from kafkawire.broker.maintenance import Maintenance
-from kafkawire.broker.metrics_page import MetricsPage
-from kafkawire.broker.turns import Turns
-from kafkawire.broker.watchers import Watch, Watchers
+from kafkawire.broker._broker import Broker
+from kafkawire.broker._dispatch.turns import Turns
+from kafkawire.broker._fetch.watch import Watch
+from kafkawire.broker._ops.maintenance import Maintenance
+from kafkawire.broker._ops.metrics_http import MetricsPage
+from kafkawire.broker.apis import fetch as reading
 from kafkawire.messages import FetchRequest
 from kafkawire.testing import RunningBroker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 PARTITIONS = 300
 
@@ -29,7 +29,7 @@ PARTITIONS = 300
 @pytest.fixture
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every turn is over at once."""
-    monkeypatch.setattr("kafkawire.broker.turns.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("kafkawire.broker._dispatch.turns.TURN_SECONDS", 0.0)
 
 
 async def passes_during(work: Awaitable[object]) -> int:
@@ -95,14 +95,12 @@ def test_steps_run_over_several_turns() -> None:
     assert done == [0, 1, 2, 3, 4]
 
 
-def test_a_watch_knows_what_has_changed() -> None:
-    watchers, watch = Watchers(), Watch([("orders", 0), ("orders", 1)])
-    watchers.add(watch)
-    for index in (1, 1, 2):
-        watchers.notify("orders", index)
-    assert (watch.take(), watch.take()) == ({("orders", 1)}, set())
-    watchers.remove(watch)
-    assert len(watchers) == 0
+def test_a_watch_knows_what_has_changed(node: Node) -> None:
+    with Watch(node.watches, [("orders", 0), ("orders", 1)]) as watch:
+        for index in (1, 1, 2):
+            node.notify("orders", index)
+        assert (watch.take(), watch.take()) == ({("orders", 1)}, set())
+    assert len(node.watches) == 0
 
 
 def test_a_wake_up_reads_only_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,16 +109,16 @@ def test_a_wake_up_reads_only_what_has_changed(monkeypatch: pytest.MonkeyPatch) 
         places = [FetchRequest.FetchPartition(partition=index, partition_max_bytes=1000) for index in range(PARTITIONS)]
         topic = FetchRequest.FetchTopic(topic="many", partitions=places)
         sent = peer.send(FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=10**6, topics=[topic]), 11)
-        while not broker.call(lambda: len(broker.broker.node.watchers)):
+        while not broker.call(lambda: len(broker.broker.node.watches)):
             """The fetch does not wait yet."""
         read: list[int] = []
 
-        def note(node: Node, wanted: object, *rest: object, **more: object) -> object:
-            read.append(wanted.index)  # type: ignore[attr-defined]  # what is wanted of a partition
-            return original(node, wanted, *rest, **more)  # type: ignore[arg-type]  # passed on
+        def note(node: Node, key: tuple[str, int], *rest: object, **more: object) -> object:
+            read.append(key[1])
+            return original(node, key, *rest, **more)  # type: ignore[arg-type]  # passed on
 
-        original = reading.read_one
-        monkeypatch.setattr(reading, "read_one", note)
+        original = reading.read_partition
+        monkeypatch.setattr(reading, "read_partition", note)
         broker.call(lambda: broker.broker.node.append("many", 7, batch(b"a")))
         assert len(peer.receive(sent).responses[0].partitions) == PARTITIONS
     assert read == [7]

@@ -11,15 +11,15 @@ from kafkawire.cli.main import main
 
 if TYPE_CHECKING:
     import pytest
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 
-def configs(broker: RunningBroker, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def configs(broker: Topics, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["configs", *arguments, "-b", broker.bootstrap, "--json"]) == 0
     return {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
 
 
-def test_configs_are_set_shown_and_taken_back(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configs_are_set_shown_and_taken_back(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
     def shown() -> dict[str, str]:
         rows = configs(broker, capsys, "describe", "topic", "configured").values()
         return {row["name"]: row["value"] for row in rows if row["source"] == "topic"}
@@ -33,16 +33,16 @@ def test_configs_are_set_shown_and_taken_back(broker: RunningBroker, capsys: pyt
     assert "segment.bytes" in configs(broker, capsys, "describe", "topic", "configured", "--all")
 
 
-def test_configs_of_a_broker(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configs_of_a_broker(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
     assert "message.max.bytes" in configs(broker, capsys, "describe", "broker", "1", "-a")
 
 
-def test_a_value_that_the_broker_refuses(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_the_broker_refuses(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
     broker.create_topic("refusing")
     assert main(["configs", "set", "topic", "refusing", "retention.ms=long", "-b", broker.bootstrap]) == 1
     assert "INVALID_CONFIG" in capsys.readouterr().err
 
 
-def test_what_is_no_change(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_that_are_not_a_change_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["configs", "set", "topic", "t", "retention.ms"]) == 2
     assert "expected NAME=VALUE" in capsys.readouterr().err

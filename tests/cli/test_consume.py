@@ -6,29 +6,30 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
 
+from kafkawire.cli._support.record_formats import formatter, unescape
 from kafkawire.cli.main import main
-from kafkawire.cli.record_formats import formatter, unescape
 from kafkawire.client import ConnectionLostError, ConsumerRecord
+from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.client.blocking import Admin
-from kafkawire.client.fetch import BulkReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow as pa
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 TIME = 1_700_000_000_000
 
 
 @pytest.fixture(scope="module")
-def topic(broker: RunningBroker) -> str:
+def topic(broker: Topics) -> str:
     broker.create_topic("consumed", 2)
     broker.fill("consumed", 10, size=1)
     broker.append("consumed", 1, [(None, b"\xff\x00"), (b"key", None)])
@@ -46,31 +47,34 @@ def topic(broker: RunningBroker) -> str:
         (["-o", "end", "-e"], ""),
         (["-o", f"s@{TIME + 4}", "-o", f"e@{TIME + 6}"], "4 5"),
         (["-o", f"s@{TIME + 99}", "-e"], ""),
+        (["-o", "@2023-11-14T22:13:20.004", "-o", "e@2023-11-14T23:13:20.006+01:00"], "4 5"),
+        (["-o", "@-1h", "-e"], ""),
+        (["-o", "99", "-e"], ""),
         (["-o", "3", "-c", "2"], "3 4"),
         (["-c", "2"], "0 1"),
         (["-o", "beginning", "-c", "0"], ""),
         (["-o", "-3", "-n", "3"], "7 8 9"),
     ],
 )
-def test_where_it_begins_and_ends(
-    broker: RunningBroker, topic: str, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+def test_offsets_select_where_it_begins_and_ends(
+    broker: Topics, topic: str, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, *arguments]) == 0
     assert capsys.readouterr().out.split() == expected.split()
 
 
-def test_a_format_by_percent_signs(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_format_by_percent_signs(broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["-o", "5", "-c", "1", "-f", "%t-%p@%o %k=%s (%K,%S) %T 100%%\\n"]
     assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, *arguments]) == 0
     assert capsys.readouterr().out == f"{topic}-0@5 k5=5 (2,1) {TIME + 5} 100%\n"
 
 
-def test_keys_and_delimiters(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_and_delimiters(broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["consume", topic, "-p", "0", "-b", broker.bootstrap, "-o", "8", "-e", "-K", "\\t", "-D", ";"]) == 0
     assert capsys.readouterr().out == "k8\t8;k9\t9;"
 
 
-def test_json_has_the_keys_of_kcat(broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_keys_of_kcat(broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["consume", topic, "-p", "1", "-b", broker.bootstrap, "-e", "-J"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     place = {"topic": topic, "partition": 1, "tstype": "create"}
@@ -78,9 +82,7 @@ def test_json_has_the_keys_of_kcat(broker: RunningBroker, topic: str, capsys: py
     assert second == {**place, "offset": 1, "ts": TIME + 1, "key": "key", "payload": None}
 
 
-def test_a_group_goes_on_where_it_stopped(
-    broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_group_goes_on_where_it_stopped(broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["-b", broker.bootstrap, "-G", "cli-group", "-X", "auto.offset.reset=earliest", "-f", "%p%o "]
     assert main(["consume", topic, *settings, "-c", "5"]) == 0
     first = capsys.readouterr().out.split()
@@ -89,7 +91,7 @@ def test_a_group_goes_on_where_it_stopped(
 
 
 def test_a_group_may_begin_at_the_beginning_and_stop_at_the_end(
-    broker: RunningBroker, topic: str, capsys: pytest.CaptureFixture[str]
+    broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = ["-b", broker.bootstrap, "-G", "cli-to-end", "-o", "beginning", "-e", "-f", "%p%o "]
     assert main(["consume", topic, *settings]) == 0
@@ -98,13 +100,61 @@ def test_a_group_may_begin_at_the_beginning_and_stop_at_the_end(
     assert capsys.readouterr().out == ""
 
 
-def test_a_member_that_is_told_to_end_commits_and_leaves(broker: RunningBroker, topic: str) -> None:
+def committed(broker: Topics, group: str) -> list[int]:
+    with Admin(bootstrap_servers=broker.bootstrap) as admin:
+        return [each.offset for _, each in sorted(admin.list_group_offsets(group).items())]
+
+
+@pytest.mark.parametrize("place", [[], ["-o", "stored"], ["-o", "beginning"]], ids=str)
+def test_a_new_group_begins_at_the_beginning_as_the_help_says(
+    broker: Topics, topic: str, place: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    group = f"cli-new{len(place)}{''.join(place)}"
+    assert main(["consume", "-G", group, topic, "-e", *place, "-b", broker.bootstrap, "-f", "%p%o "]) == 0
+    assert len(capsys.readouterr().out.split()) == 12
+    assert committed(broker, group) == [10, 2]
+
+
+def test_a_group_that_printed_nothing_commits_nothing(
+    broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["consume", topic, "-G", "cli-nothing", "-e", "-b", broker.bootstrap]
+    assert main([*settings, "-o", "end"]) == 0
+    assert main([*settings, "-c", "0"]) == 0
+    assert capsys.readouterr().out == ""
+    assert committed(broker, "cli-nothing") == []
+
+
+def test_only_printed_records_are_committed(broker: Topics, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["consume", topic, "-b", broker.bootstrap, "-f", "%o "]
+    assert main([*settings, "-G", "cli-counted", "-c", "3"]) == 0
+    assert sum(committed(broker, "cli-counted")) == 3
+    assert main([*settings, "-G", "cli-off", "-e", "-X", "enable.auto.commit=false"]) == 0
+    assert len(capsys.readouterr().out.split()) == 15
+    assert committed(broker, "cli-off") == []
+
+
+@pytest.mark.parametrize("group", [[], ["-G", "cli-lists"]], ids=str)
+def test_lists_and_patterns_of_topics(broker: Topics, group: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("listed-a", "listed-b", "listed-c"):
+        if not group:
+            broker.create_topic(name, 1)
+            broker.append(name, 0, [(None, name.encode())])
+    assert main(["consume", "listed-a,listed-b", *group, "-e", "-b", broker.bootstrap]) == 0
+    assert sorted(capsys.readouterr().out.split()) == ["listed-a", "listed-b"]
+    assert main(["consume", "listed-[bc]", *group, "-e", "-b", broker.bootstrap]) == 0
+    printed = sorted(capsys.readouterr().out.split())
+    assert printed == (["listed-c"] if group else ["listed-b", "listed-c"])
+
+
+def test_a_member_that_gets_a_signal_commits_and_leaves(broker: Topics, topic: str) -> None:
     arguments = ["-b", broker.bootstrap, "-G", "cli-ended", "-o", "beginning", "-u"]
     command = [sys.executable, "-c", "from kafkawire.cli.main import main; raise SystemExit(main())"]
     with subprocess.Popen([*command, "consume", topic, *arguments], stdout=subprocess.PIPE) as member:
         assert member.stdout is not None
         for _ in range(12):
             assert member.stdout.readline()
+        time.sleep(0.5)  # a record that was just printed may not be counted yet; it would be printed again
         member.terminate()
         assert member.wait(60) == 128 + signal.SIGTERM
     with Admin(bootstrap_servers=broker.bootstrap) as admin:
@@ -112,7 +162,7 @@ def test_a_member_that_is_told_to_end_commits_and_leaves(broker: RunningBroker, 
         assert sum(each.offset for each in admin.list_group_offsets("cli-ended").values()) == 12
 
 
-def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: Path) -> None:
+def test_parquet_has_every_column(broker: Topics, topic: str, tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     assert main(["consume", topic, "-b", broker.bootstrap, "-o", "beginning", "-o", str(path)]) == 0
     table = parquet.read_table(path)
@@ -135,30 +185,41 @@ def test_parquet_has_every_column(broker: RunningBroker, topic: str, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "which topic? kafkawire consume TOPIC"),
+        ([], "no topic: expected kafkawire consume TOPIC"),
         (["consumed", "-o", "soon"], "-o 'soon': expected beginning, end, stored"),
-        (["consumed", "-o", "a.parquet", "-o", "b.parquet"], "one file to write to"),
+        (["consumed", "-o", "a.parquet", "-o", "b.parquet"], "expected one Parquet file"),
         (["consumed", "-o", "stored", "-e"], "-o stored needs a group"),
-        (["consumed", "-G", "g", "-o", "5"], "-G goes with -o beginning, end or stored"),
-        (["consumed", "-G", "g", "-o", "x.parquet"], "-G goes with -o beginning, end or stored"),
+        (["consumed", "-G", "g", "-o", "5"], "with -G, -o accepts only beginning, end or stored"),
+        (["consumed", "-G", "g", "-o", "x.parquet"], "with -G, -o accepts only beginning, end or stored"),
         (["consumed", "-p", "9", "-e"], "consumed has no partition 9; it has 2"),
         (["consumed", "-f", "%q", "-e"], "%q is not one of %s"),
+        (["consumed", "-c", "-1"], "argument -c/-n: '-1': expected a whole number from 0 on"),
+        (["consumed", "-p", "-1"], "argument -p: '-1': expected a whole number from 0 on"),
+        (["consumed", "-G", "g", "-p", "0"], "-p and -G exclude each other"),
+        (["consumed", "-J", "-f", "%s"], "expected one form of output, found -J and -f"),
+        (["consumed", "-o", "5", "-o", "beginning"], "expected one start and one end"),
+        (["consumed", "-o", "5", "-o", "@-1h"], "expected one start and one end"),
+        (["consumed", "-o", "@-1h", "-o", "e@-2h"], "the end is before the start"),
+        (["consumed", "-e", "-o", "e@-2h"], "expected one end, found -e and -o e@TIME"),
+        (["consumed", "-o", "@noon"], "time 'noon': expected milliseconds"),
     ],
 )
 def test_a_call_that_makes_no_sense(
-    broker: RunningBroker, topic: str, arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+    broker: Topics, topic: str, arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["consume", *arguments, "-b", broker.bootstrap]) == 2
-    assert complaint in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert complaint in printed
+    assert printed.startswith("usage: kafkawire consume ")
 
 
-def test_a_topic_that_is_not_there(broker: RunningBroker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_that_is_not_there(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["consume", "missing", "-b", broker.bootstrap, "-e"]) == 1
     assert "UNKNOWN_TOPIC_OR_PARTITION (3): topic 'missing'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["-e"], [], ["-G", "g"], ["-o", "x.parquet"]])
-def test_a_cluster_that_is_not_there_is_told_at_once(
+def test_a_missing_cluster_is_reported_at_once(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -168,7 +229,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(
 
 
 def test_a_file_of_parquet_is_whole_or_not_there(
-    broker: RunningBroker,
+    broker: Topics,
     topic: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -190,7 +251,7 @@ def test_a_file_of_parquet_is_whole_or_not_there(
 
 
 def test_null_may_be_printed_and_sizes_in_bytes(
-    broker: RunningBroker, topic: str, capsysbinary: pytest.CaptureFixture[bytes]
+    broker: Topics, topic: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     place = ["consume", topic, "-p", "1", "-b", broker.bootstrap, "-e", "-u"]
     assert main([*place, "-o", "1", "-f", "%k=%s %R\\n", "-Z"]) == 0

@@ -55,7 +55,7 @@ def test_files_and_standard_input_raw_and_hex(
     assert "correlation_id" in from_file
 
 
-def test_what_was_guessed_prints_the_same_as_what_was_told(capsys: Captured) -> None:
+def test_a_guessed_format_prints_the_same_as_a_given_one(capsys: Captured) -> None:
     main(["decode", REQUEST.hex()])
     guessed = capsys.readouterr()
     main(["decode", REQUEST.hex(), "--request"])
@@ -65,7 +65,7 @@ def test_what_was_guessed_prints_the_same_as_what_was_told(capsys: Captured) -> 
 
 
 @pytest.mark.parametrize("api", ["Heartbeat", "heartbeat", "12"])
-def test_a_response_is_told_its_api_and_version(api: str, capsys: Captured) -> None:
+def test_a_response_needs_its_api_and_version(api: str, capsys: Captured) -> None:
     assert main(["decode", RESPONSE.hex(), "--response", "--api", api, "--version", "1"]) == 0
     assert "27 (REBALANCE_IN_PROGRESS)" in capsys.readouterr().out
 
@@ -73,20 +73,16 @@ def test_a_response_is_told_its_api_and_version(api: str, capsys: Captured) -> N
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([RESPONSE.hex()], "perhaps a response; say which: --response --api NAME --version N"),
-        ([RESPONSE.hex(), "--response"], "say which: --response --api NAME --version N"),
+        ([RESPONSE.hex()], "perhaps a response; use --response --api NAME --version N"),
+        ([RESPONSE.hex(), "--response"], "use --response --api NAME --version N"),
         ([RESPONSE.hex(), "--response", "--api", "Heartbeat"], "--version N"),
         ([RESPONSE.hex(), "--response", "--api", "Heartbeet", "--version", "1"], "did you mean Heartbeat?"),
-        (
-            [RESPONSE.hex(), "--response", "--api", "Heartbeat", "--version", "77"],
-            "expected a version of 0-4, found 77",
-        ),
-        ([RESPONSE.hex(), "--api", "Heartbeat"], "--api goes with --response"),
-        ([RESPONSE.hex(), "--version", "1"], "--version goes with"),
+        ([RESPONSE.hex(), "--api", "Heartbeat"], "--api needs --response"),
+        ([RESPONSE.hex(), "--version", "1"], "--version needs"),
         ([RESPONSE.hex(), "--message", "HeartbeatResponse"], "expected a version of 0-4, found none"),
         ([RESPONSE.hex(), "--message", "HeartbeatRespons"], "did you mean HeartbeatResponse?"),
         (["xyz"], "'x' is not a hex digit"),
-        (["frames/one.bin"], "there is no file frames/one.bin"),
+        (["frames/one.bin"], "frames/one.bin is not a file and not hex"),
         (["000"], "bytes need pairs"),
     ],
 )
@@ -107,7 +103,7 @@ def test_malformed_input_prints_what_could_be_read_and_fails(capsys: Captured) -
 
 def test_a_response_of_another_version_says_which_would_fit(capsys: Captured) -> None:
     assert main(["decode", RESPONSE.hex(), "--response", "--api", "Heartbeat", "--version", "0"]) == 1
-    assert capsys.readouterr().err == "kafkawire: without a fault as version 1, 2, 3\n"
+    assert capsys.readouterr().err == "kafkawire: decodes without a fault as version 1, 2, 3\n"
 
 
 def test_several_frames_are_printed_one_after_the_other(capsys: Captured) -> None:
@@ -150,7 +146,7 @@ def test_record_batches_with_their_unpacked_records(capsys: Captured) -> None:
     assert main(["decode", data.hex()]) == 0
     assert capsys.readouterr().err == "kafkawire: taken as record batches\n"
     assert main(["decode", data.hex(), "--records", "--topic", "__consumer_offsets"]) == 0
-    assert "GroupMetadataKey v2" in capsys.readouterr().out
+    assert "GroupMetadataKey" in capsys.readouterr().out
 
 
 def test_record_batches_inside_a_fetch_response(capsys: Captured) -> None:

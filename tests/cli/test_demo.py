@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.running import spark
+from tests.spark.shared_session import spark
 
+from kafkawire._demo import traffic
+from kafkawire._demo.incidents import INCIDENTS
 from kafkawire.cli.main import main
-from kafkawire.demo import traffic
-from kafkawire.demo.incidents import INCIDENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,5 +45,5 @@ def test_the_demo_leaves_other_directories_alone(tmp_path: Path, capsys: Capture
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "precious").write_text("mine")
     assert main(["demo", "--out", str(tmp_path)]) == 1
-    assert "is not empty and holds no earlier demo" in capsys.readouterr().err
+    assert "is not empty and does not contain an earlier demo" in capsys.readouterr().err
     assert (tmp_path / "data" / "precious").read_text() == "mine"

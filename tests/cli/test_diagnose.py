@@ -27,8 +27,9 @@ def test_findings_come_first_with_advice_and_evidence(tmp_path: Path, capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "error  stuck-hanging-transaction"
     assert lines[2].split()[:4] == ["advice", "An", "open", "transaction"]
-    assert lines[5].split()[:4] == ["evidence", "exchanges", "1,", "2,"]
-    assert main(["inspect", path, "--tree", "1"]) == 0
+    assert lines[5].split()[:4] == ["evidence", "exchanges", "0/1,", "0/2,"]
+    assert lines[5].endswith("(kafkawire inspect --tree 0/1)")
+    assert main(["inspect", path, "--tree", "0/1"]) == 0
     assert capsys.readouterr().out.startswith("FetchRequest")
 
 
@@ -40,6 +41,16 @@ def test_the_exit_code_follows_the_level(tmp_path: Path, name: str, level: str, 
     assert main(["diagnose", capture(tmp_path, name), "--level", level]) == code
 
 
+def test_a_level_selects_the_findings_that_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture(tmp_path, "refetching")
+    assert main(["diagnose", path]) == 1
+    assert "warning  " in capsys.readouterr().out
+    assert main(["diagnose", path, "--level", "error"]) == 0
+    assert capsys.readouterr().out.startswith("no findings of level error or worse\n")
+    assert main(["diagnose", path, "--level", "error", "--json"]) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_json_is_one_finding_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["diagnose", capture(tmp_path, "fenced"), "--json"])
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -49,6 +60,6 @@ def test_json_is_one_finding_a_line(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_thresholds_can_be_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = capture(tmp_path, "slow")
     assert main(["diagnose", path, "--set", "slow_ms=5000"]) == 0
-    assert "nothing found" in capsys.readouterr().out
+    assert "no findings" in capsys.readouterr().out
     assert main(["diagnose", path, "--set", "speed=1"]) == 2
     assert main(["diagnose", path, "--set", "slow_ms=fast"]) == 2

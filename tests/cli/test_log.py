@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from tests.log.batches import NOW, Clock, batch, keyed
 
 from kafkawire.cli.main import main
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory
+from kafkawire.records import BatchBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,12 +46,58 @@ def test_dump_of_one_file_with_records_as_json(root: Path, capsys: pytest.Captur
     assert [row["offset"] for row in records] == list(range(len(records)))
 
 
+def test_bytes_in_json_can_be_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builder = BatchBuilder()
+    builder.append(b"\xff\\x", "schlüssel".encode(), headers=[("trace", b"\x00\xff"), ("empty", None), ("text", b"t")])
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(builder.build())
+    assert main(["log", "dump", str(path), "--records", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (base64.b64decode(row["key_base64"]), row["value"]) == (b"\xff\\x", "schlüssel")
+    assert row["headers"] == [
+        {"name": "trace", "value_base64": "AP8="},
+        {"name": "empty", "value": None},
+        {"name": "text", "value": "t"},
+    ]
+    assert main(["log", "dump", str(path), "--records"]) == 0
+    assert "trace=" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [["dump"], ["dump", "--verify"], ["stats"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["notes.txt", "segment.bin", "folder"])
+def test_paths_that_are_not_logs_are_refused(
+    tmp_path: Path, verb: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"hello\n")
+    if (verb, name) == (["dump", "--verify"], "folder"):
+        return  # an empty directory has no fault
+    code = main(["log", verb[0], str(path), *verb[1:]])
+    said = capsys.readouterr().err
+    assert (code, "expected" in said or "no .log file found" in said) in ((1, True), (2, True))
+    assert str(path) in said
+
+
+@pytest.mark.parametrize("content", [b"hello\n", bytes(range(256)) * 9], ids=["short", "long"])
+def test_a_log_file_of_other_bytes_is_refused_by_its_name(
+    tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(content)
+    assert main(["log", "stats", str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"kafkawire: {path}: ")
+    assert main(["log", "dump", str(path)]) == 1
+
+
 def test_verify_says_that_all_is_well(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "dump", "--verify", str(root)]) == 0
     assert capsys.readouterr().out == "no fault found\n"
 
 
-def test_a_fault_is_told_and_is_the_exit_code(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_is_printed_and_is_the_exit_code(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = root / "orders-0" / "00000000000000000000.log"
     data = bytearray(path.read_bytes())
     data[70] ^= 1
@@ -66,10 +114,10 @@ def test_stats_weigh_formats_keys_fill_and_codecs(root: Path, capsys: pytest.Cap
     assert main(["log", "stats", "--what-if", "--json", str(root)]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     facts = {row["what"]: row["value"] for row in rows if row["section"] == "contents"}
-    assert (facts["records"], facts["tombstones"], facts["alive keys"], facts["control batches"]) == (41, 20, 5, 1)
+    assert (facts["records"], facts["tombstones"], facts["live keys"], facts["control batches"]) == (41, 20, 5, 1)
     assert {row["codec"] for row in rows if row["section"] == "formats"} == {"none", "gzip"}
     assert sum(row["bytes"] for row in rows if row["section"] == "formats") == facts["bytes"]
-    assert rows[-1]["section"] == "what other codecs would make of it"
+    assert rows[-1]["section"] == "size with other codecs"
 
 
 def test_stats_of_a_sample(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

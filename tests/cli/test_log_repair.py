@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.log.batches import batch
 
-from kafkawire.broker.clock import ManualClock
-from kafkawire.broker.configs import BrokerConfig
-from kafkawire.broker.node import Node
+from kafkawire.broker._config.settings import BrokerConfig
+from kafkawire.broker._node import Node
 from kafkawire.cli.main import main
 from kafkawire.log import DiskFiles
+from kafkawire.log._offline.findings import verify_paths
+from kafkawire.log._offline.log_file import open_log
 from kafkawire.log.checkpoints import read_offsets, write_offsets
-from kafkawire.log.findings import verify_paths
-from kafkawire.log.verify import open_log
-from kafkawire.records import read_batches
+from kafkawire.records import read_batches, scan_batches
+from kafkawire.testing.manual_clock import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, li
 
 
 def repaired(root: Path, capsys: pytest.CaptureFixture[str], *arguments: object) -> list[dict[str, Any]]:
-    """What a repair finds: a dry run changes nothing, --apply does all, and nothing is wrong afterwards."""
+    """The findings of a repair: a dry run changes nothing, --apply does all, and nothing is wrong afterwards."""
     before = tree(root)
     code, planned = run(capsys, root, *arguments)
     assert code == 1
@@ -106,10 +106,11 @@ def test_a_sound_directory_has_no_fault(root: Path, capsys: pytest.CaptureFixtur
 def test_a_damaged_journal(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = {topic.name: topic.id for topic in start(shutil.copytree(root, root.with_name("copy"))).topics}
     path = root / JOURNAL / f"{FIRST}.log"
-    flip(path, 250)
+    second = scan_batches(path.read_bytes()).position[1]
+    flip(path, second + 70)
     damaged = path.read_bytes()
     rows = repaired(root, capsys)
-    assert (rows[0]["file"], rows[0]["position"]) == (str(path), open_log(path.with_name(path.name)).scan.position[1])
+    assert (rows[0]["file"], rows[0]["position"]) == (str(path), second)
     assert "stated CRC" in rows[0]["fault"]
     assert path.with_name(path.name + ".damaged-1").read_bytes() == damaged
     assert {topic.name: topic.id for topic in start(root).topics} == ids
@@ -126,8 +127,8 @@ def test_a_missing_journal(root: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_bad_batch_is_cut_as_kafka_cuts_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     second = logs(root, "orders-0")[1]
-    scan = open_log(second).scan
-    position, offset = scan.position[2], scan.base_offset[2]
+    columns = open_log(second).columns
+    position, offset = columns["position"][2], columns["base_offset"][2]
     flip(second, position + 70)
     damaged, last = second.read_bytes(), logs(root, "orders-0")[-1].read_bytes()
     row = repaired(root, capsys)[0]
@@ -144,9 +145,9 @@ def test_a_bad_batch_is_cut_as_kafka_cuts_it(root: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize("number", [0, 1, -1], ids=["first", "middle", "last"])
 def test_batches_behind_a_bad_one_are_kept(root: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
     second = logs(root, "orders-0")[1]
-    scan = open_log(second).scan
-    offset = scan.base_offset[number]
-    flip(second, scan.position[number] + 70)
+    columns = open_log(second).columns
+    offset = columns["base_offset"][number]
+    flip(second, columns["position"][number] + 70)
     repaired(root, capsys, "--keep-after")
     expected = [b"%03d" % each * 20 for each in range(40) if each != offset]
     assert values(root, "orders-0") == expected
@@ -163,11 +164,11 @@ def test_batches_behind_a_bad_one_are_kept(root: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize("at", [0, 4, 7, 8, 11, 16, 17, 20, 22, 26, 60, 61, 70])
 def test_any_flipped_byte_costs_one_batch_at_most(root: Path, capsys: pytest.CaptureFixture[str], at: int) -> None:
     second = logs(root, "orders-0")[1]
-    scan = open_log(second).scan
-    offset = scan.base_offset[2]
-    flip(second, scan.position[2] + at)
+    columns = open_log(second).columns
+    offset = columns["base_offset"][2]
+    flip(second, columns["position"][2] + at)
     row = repaired(root, capsys, "--keep-after")[0]
-    assert (row["file"], row["position"]) == (str(second), scan.position[2])
+    assert (row["file"], row["position"]) == (str(second), columns["position"][2])
     expected = [b"%03d" % each * 20 for each in range(40) if each != offset or at < 8]
     assert values(root, "orders-0") == expected
     assert start(root).log("orders", 0).end_offset == 40
@@ -258,7 +259,7 @@ def test_other_files_cost_no_record(
     assert (node.log("orders", 0).log_start_offset, node.log("orders", 0).end_offset) == (0, 40)
 
 
-def test_a_gap_between_segments_is_told_of_and_stays(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gap_between_segments_is_reported_and_stays(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     second, third = logs(root, "orders-0")[1:3]
     second.unlink()
     for path in (second.with_suffix(suffix) for suffix in (".index", ".timeindex")):
@@ -271,7 +272,7 @@ def test_a_gap_between_segments_is_told_of_and_stays(root: Path, capsys: pytest.
 
 def test_one_partition_by_itself(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = logs(root, "clicks-0")[0]
-    flip(path, open_log(path).scan.position[10] + 65)
+    flip(path, open_log(path).columns["position"][10] + 65)
     shutil.rmtree(root / JOURNAL)
     partition = root / "clicks-0"
     code, rows = run(capsys, partition)
@@ -312,7 +313,7 @@ def test_the_journal_of_apache_kafka_is_changed_only_if_asked(
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
-def test_what_is_not_a_directory_of_logs_is_a_mistake_of_use(
+def test_a_path_that_is_not_a_log_directory_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -320,7 +321,7 @@ def test_what_is_not_a_directory_of_logs_is_a_mistake_of_use(
     assert name in capsys.readouterr().err
 
 
-def test_a_repair_that_the_disk_refuses_is_told_of(
+def test_a_repair_that_the_disk_refuses_is_reported(
     root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = logs(root, "clicks-0")[0]
@@ -329,7 +330,7 @@ def test_a_repair_that_the_disk_refuses_is_told_of(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("kafkawire.log.partition_repair.keep_copy", refuse)
+    monkeypatch.setattr("kafkawire.log._repair.partition.keep_copy", refuse)
     code, rows = run(capsys, root, "--apply")
     assert code == 1
     assert "failed: [Errno 28] No space left on device" in rows[0]["remedy"]
@@ -342,7 +343,7 @@ def test_the_table_says_what_to_do(root: Path, capsys: pytest.CaptureFixture[str
     assert main(["log", "repair", str(root)]) == 1
     text = capsys.readouterr().out
     assert text.splitlines()[0].split() == ["file", "position", "fault", "remedy"]
-    assert text.endswith("1 faults; nothing was changed, --apply does what the last column says\n")
+    assert text.endswith("1 faults; nothing was changed; --apply runs the remedies\n")
     assert main(["log", "repair", str(root), "--apply"]) == 0
     assert capsys.readouterr().out.endswith("1 faults, 1 repaired\n")
     assert main(["log", "repair", "--help"]) == 0

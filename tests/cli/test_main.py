@@ -1,7 +1,10 @@
 """The front door of the command line: choosing a command, and what becomes of failure."""
 
 import argparse
+import io
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import kafkawire
-from kafkawire.cli import commands, errors
+from kafkawire._native import describe
+from kafkawire.cli import registry as commands
+from kafkawire.cli.commands import errors
 from kafkawire.cli.main import main
-from kafkawire.implementation import describe
 
 COMMAND = [sys.executable, "-m", "kafkawire"]
 
@@ -55,12 +59,12 @@ def test_help_of_a_command(arguments: list[str], capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("eror", "there is no command 'eror'; did you mean 'errors'?"),
-        ("zzzzz", "there is no command 'zzzzz'; `kafkawire --help` lists them"),
-        ("main", "there is no command 'main'"),
-        ("output", "there is no command 'output'"),
-        ("../errors", "there is no command '../errors'"),
-        ("", "there is no command ''"),
+        ("eror", "unknown command 'eror'; did you mean 'errors'?"),
+        ("zzzzz", "unknown command 'zzzzz'; `kafkawire --help` lists all commands"),
+        ("main", "unknown command 'main'"),
+        ("output", "unknown command 'output'"),
+        ("../errors", "unknown command '../errors'"),
+        ("", "unknown command ''"),
     ],
 )
 def test_a_mistyped_command_is_a_usage_error(typed: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +92,11 @@ def test_a_mistyped_option_is_a_usage_error(arguments: list[str], capsys: pytest
     ("failure", "code", "said"),
     [
         (kafkawire.KafkaWireError("batch at byte 7:\n  corrupt"), 1, "kafkawire: batch at byte 7: corrupt\n"),
-        (commands.UsageError("give one of --a and --b"), 2, "kafkawire: give one of --a and --b\n"),
+        (
+            commands.UsageError("give one of --a and --b"),
+            2,
+            "usage: kafkawire errors [-h] [--json] [CODE|NAME|TEXT ...]\nkafkawire: give one of --a and --b\n",
+        ),
         (
             FileNotFoundError(2, "No such file or directory", "x.bin"),
             1,
@@ -117,13 +125,80 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["errors"])
 
 
-def test_a_reader_that_leaves_early_is_no_error_to_speak_of() -> None:
+def test_a_reader_that_leaves_early_causes_no_error_message() -> None:
     with subprocess.Popen([*COMMAND, "errors"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         said = process.stderr.read()
     assert (process.returncode, said) == (141, b"")
+
+
+@pytest.mark.parametrize("arguments", [["errors"], ["api", "list"], ["--version"], ["--help"], ["api", "nonsense"]])
+def test_a_closed_standard_output_ends_quietly(arguments: list[str]) -> None:
+    shell = f"exec {' '.join(map(shlex.quote, [*COMMAND, *arguments]))} >&-"
+    done = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == (2 if "nonsense" in arguments else 0)
+    assert b"Traceback" not in done.stderr
+    assert b"ignored" not in done.stderr
+
+
+def test_an_error_after_the_reader_left_is_still_reported() -> None:
+    code = (
+        "import sys; from kafkawire.cli import main as m; from kafkawire.exceptions import KafkaWireError\n"
+        "def run(arguments):\n    print('x' * 100); raise KafkaWireError('broken')\n"
+        "m._dispatch = run; sys.exit(m.main([]))"
+    )
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (1, b"kafkawire: broken\n")
+
+
+def test_a_person_sees_help_in_colour_and_a_program_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = {}
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["errors", "--help"]) == 0
+        shown[stream.isatty()] = stream.getvalue()
+    assert "\x1b[36m--json\x1b[0m" in shown[True]
+    assert re.sub(r"\x1b\[\d*m", "", shown[True]) == shown[False]
+
+
+def test_the_version_needs_little_time_and_neither_rich_nor_arrow() -> None:
+    code = (
+        "import sys, time; from kafkawire.cli.main import main; main(['--version']); "
+        "print(time.process_time(), [name for name in ('rich', 'pyarrow', 'asyncio') if name in sys.modules])"
+    )
+    done = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    seconds, _, modules = min(each.stdout.splitlines()[-1] for each in done).partition(" ")
+    assert modules == "[]"
+    assert float(seconds) < 0.15
+
+
+def test_a_usage_error_shows_the_usage_of_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["api", "show", "Fetch", "--version", "99"]) == 2
+    assert capsys.readouterr().err.startswith("usage: kafkawire api show [-h]")
+    assert main(["log", "stats", "--top", "-1", "x"]) == 2
+    assert "expected a whole number from 0 on" in capsys.readouterr().err
+
+
+def test_the_name_of_an_api_needs_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["api", "Fetch", "--request"]) == 0
+    assert capsys.readouterr().out.startswith("FetchRequest v")
+    assert main(["api", "Fetsch"]) == 2
+    assert "did you mean Fetch?" in capsys.readouterr().err
 
 
 def test_text_that_the_terminal_cannot_encode_is_escaped() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.cli import output
+from kafkawire.cli._support import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_on_a_terminal_the_widest_column_wraps_to_fit(monkeypatch: pytest.Monkey
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
     output.print_rows(("id", "topic", "what", "ok"), ROWS, stream=terminal)
-    lines = terminal.getvalue().splitlines()
+    lines = [line.rstrip() for line in terminal.getvalue().splitlines()]
     assert lines == [
         "id  topic   what                     ok",
         " 7  orders  a text that is long      yes",
@@ -52,6 +52,21 @@ def test_on_a_terminal_the_widest_column_wraps_to_fit(monkeypatch: pytest.Monkey
         "-1  -       b                        no",
     ]
     assert max(map(len, lines)) <= 40
+
+
+def test_columns_without_room_are_left_out_and_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    columns = [f"column-{number:03}" for number in range(9)]
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        output.print_rows(columns, [["x" * 30] * 9], stream=stream)
+    assert max(map(len, terminal.getvalue().splitlines())) <= 40
+    assert "column-000" in terminal.getvalue()
+    assert "column-008" not in terminal.getvalue()
+    assert capsys.readouterr().err.startswith("(no room for column-003, ")
+    assert all(name in pipe.getvalue() for name in columns)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +87,7 @@ def test_fields_align_and_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
     output.print_fields({"name": "x", "meaning": "a line that is too long for this terminal"}, stream=terminal)
-    assert terminal.getvalue().splitlines() == [
+    assert [line.rstrip() for line in terminal.getvalue().splitlines()] == [
         "  name     x",
         "  meaning  a line that is too long for",
         "           this terminal",
@@ -82,7 +97,7 @@ def test_fields_align_and_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_data_cannot_steer_the_terminal() -> None:
     terminal = Terminal()
     output.print_rows(("key",), [("\x1b]0;owned\x07\r\n\u202e",)], stream=terminal)
-    assert terminal.getvalue().splitlines()[1:] == [r"\x1b]0;owned\x07\r\n\u202e"]
+    assert [line.rstrip() for line in terminal.getvalue().splitlines()][1:] == [r"\x1b]0;owned\x07\r\n\u202e"]
 
 
 def test_json_lines_are_keyed_by_column_and_bytes_are_hex() -> None:

@@ -9,12 +9,12 @@ import pytest
 from pyarrow import dataset
 from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
-from tests.spark.logs import batch, batches, damage, write_index, write_segment
-from tests.spark.running import spark
-from tests.spark.written import read_table, rows_in_order
+from tests.spark.output_tables import read_table, rows_in_order
+from tests.spark.segment_files import batch, batches, damage, write_index, write_segment
+from tests.spark.shared_session import spark
 
 from kafkawire.cli.main import main
-from kafkawire.spark.sample import write_sample
+from kafkawire.testing.sample_logs import write_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_tables_hold_every_record_and_the_summary_counts_them(tmp_path: Path, ca
 
 
 @pytest.mark.usefixtures("spark")
-def test_faults_are_told_kept_in_a_table_and_in_the_exit_code(tmp_path: Path, capsys: Capture) -> None:
+def test_faults_are_printed_and_in_a_table_and_in_the_exit_code(tmp_path: Path, capsys: Capture) -> None:
     data = batches(4)
     file = write_segment(tmp_path / "orders-0", [data[0], damage(data[1], 100), *data[2:]])
     out = tmp_path / "tables"
@@ -116,7 +116,7 @@ def test_tables_about_files_come_when_asked_for(tmp_path: Path, capsys: Capture)
     assert pipeline(file.name, "--out", out, "--table", "segment_files", "--table", "index_errors", "--json") == 1
     summary = json.loads(capsys.readouterr().out)
     [row] = dataset.dataset(out / "segment_files", partitioning="hive").to_table().to_pylist()
-    assert (row["topic"], row["batches"], row["records"], row["size"]) == ("orders", 4, 40, file.size)
+    assert (row["topic"], row["entries"], row["records"], row["size"]) == ("orders", 4, 40, file.size)
     errors = dataset.dataset(out / "index_errors", partitioning="hive").to_table().to_pylist()
     assert summary["index_errors"] == len(errors)
     assert "no batch starts at position 1" in [error["problem"] for error in errors]
@@ -160,21 +160,24 @@ def test_captures_without_the_tables_that_rules_look_at_are_not_judged(tmp_path:
     capture.write_bytes(write_pcap(merge(INCIDENTS["duplicates"].shows()), nanoseconds=True))
     arguments = ["pipeline", "run", "--source", "captures", str(capture), "--out", str(out), "--table", "connections"]
     assert main(arguments) == 0
-    assert "findings: not looked for" in capsys.readouterr().out
+    assert "findings: no rules ran" in capsys.readouterr().out
     assert not (out / "findings").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--source", "captures", "--table", "index_errors"), "--table index_errors: captures have capture_files"),
+        (
+            ("--source", "captures", "--table", "index_errors"),
+            "--table index_errors: the tables of captures are capture_files",
+        ),
         (("--source", "captures", "--mode", "failfast"), "--mode is for segments"),
         (("--source", "segments", "--values"), "--values is for captures"),
         (("--source", "captures"), "no captures in"),
         (("--source", "segments", "--set", "plainbytes=1"), "no threshold 'plainbytes'; did you mean plain_bytes?"),
     ],
 )
-def test_what_a_source_does_not_have_is_refused(
+def test_tables_that_a_source_does_not_have_are_refused(
     tmp_path: Path, capsys: Capture, arguments: tuple[str, ...], problem: str
 ) -> None:
     assert main(["pipeline", "run", str(tmp_path), "--out", str(tmp_path / "tables"), *arguments]) == 2
@@ -191,7 +194,7 @@ def test_results_go_to_a_url_of_hadoop_and_files_may_come_from_one(tmp_path: Pat
     write_segment(tmp_path / "orders-0", batches(3))
     out = f"file://{tmp_path}/lake/tables"
     assert pipeline(f"file://{tmp_path}/orders-*", "--out", out) == 0
-    assert f"report:   {out}/report.html" in capsys.readouterr().out
+    assert f"report: {out}/report.html" in " ".join(capsys.readouterr().out.split())
     lake = tmp_path / "lake" / "tables"
     assert read_table(lake, "records").num_rows == 30
     assert read_manifest(lake)["state"] == "complete"

@@ -1,13 +1,14 @@
-"""What the pipeline tells while it runs."""
+"""The progress that the pipeline prints while it runs."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
 from typing import TYPE_CHECKING
 
-from kafkawire.cli.pipeline_progress import Stages, StreamLine, stream_line
-from kafkawire.spark.streaming import StreamState
+from kafkawire.cli._support.pipeline_progress import Stages, StreamLine, stream_line
+from kafkawire.spark._pipeline.queries import StreamState
 
 if TYPE_CHECKING:
     import pytest
@@ -23,22 +24,20 @@ def state(rows: int = 0, *, lag: dict[str, dict[int, int]] | None = None, findin
     return StreamState({"records": rows}, {"records": 25.0}, lag or {}, found)
 
 
-def test_a_stage_tells_bytes_rates_and_findings_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_prints_bytes_rates_and_findings_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, found = Terminal(), 0
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("kafkawire.cli.progress._DELAY", 0.0)
-    monkeypatch.setattr("kafkawire.cli.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("kafkawire.cli._support.progress._DELAY", 0.0)
+    monkeypatch.setattr("kafkawire.cli._support.progress._INTERVAL", 0.0)
     monkeypatch.setenv("COLUMNS", "200")
     with Stages(4096, "bytes", lambda: found) as stages:
         stages.report("batches", 0.5)
         found = 3
         stages.report("records", 0.25)
-    shown = terminal.getvalue().split("\r")
-    assert "writing batches  [" in shown[1]
-    assert "50%  2.0 KiB of 4.0 KiB" in shown[1]
-    assert "writing records, 3 findings so far  [" in shown[-2]
-    assert "25%  1.0 KiB of 4.0 KiB" in shown[-2]
-    assert shown[-1] == "\x1b[K"
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue()).split("\r")
+    assert any("writing batches " in line and " 50% 2.0 KiB of 4.0 KiB" in line for line in shown)
+    assert any("writing records, 3 findings so far " in line and " 25% 1.0 KiB of 4.0 KiB" in line for line in shown)
+    assert shown[-1] == ""
 
 
 def test_a_line_about_a_stream_names_the_partitions_that_are_behind() -> None:
@@ -55,7 +54,7 @@ def test_elsewhere_than_on_a_terminal_a_line_comes_when_rows_did_and_not_too_oft
     line = StreamLine(stream, clock=lambda: now[0])
     for moment, rows in ((0.0, 0), (1.0, 5), (2.0, 6), (11.5, 6), (30.0, 6), (30.5, 9)):
         now[0] = moment
-        line.tell(state(rows))
+        line.update(state(rows))
     line.end()
     assert [text.partition(",")[0] for text in stream.getvalue().splitlines()] == [
         "records 5",
@@ -69,7 +68,7 @@ def test_a_terminal_has_one_line_that_is_taken_away() -> None:
     line = StreamLine(terminal, clock=lambda: now[0])
     for moment, rows in ((0.0, 0), (0.1, 1), (0.6, 2)):
         now[0] = moment
-        line.tell(state(rows))
+        line.update(state(rows))
     line.end()
     assert [text.partition(",")[0] for text in terminal.getvalue().split("\r")] == [
         "",

@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.filled import FilledBroker
-from tests.spark.running import spark
-from tests.spark.written import read_table
+from tests.spark.filled_broker import FilledBroker
+from tests.spark.output_tables import read_table
+from tests.spark.shared_session import spark
 
 from kafkawire.cli.main import main
 
@@ -41,7 +41,7 @@ def arguments(broker: FilledBroker, root: Path, *more: str) -> list[str]:
 
 
 def offsets(root: Path) -> list[tuple[int, int]]:
-    """What every reader of the records table finds, in order; one that was read twice is there twice."""
+    """The rows that every reader of the records table finds, in order; one that was read twice is there twice."""
     table = read_table(root / "out", "records").select(["partition", "offset"])
     return sorted((row["partition"], row["offset"]) for row in table.to_pylist())
 
@@ -74,7 +74,7 @@ def test_a_stream_ends_with_what_there_is_and_goes_on_from_there(
 
 
 @pytest.mark.usefixtures("spark")
-def test_nothing_to_read_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
+def test_nothing_to_read_is_not_a_failure(tmp_path: Path, capsys: Capture) -> None:
     with FilledBroker() as broker:
         broker.create_topic("t")
         assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "records")) == 0
@@ -82,7 +82,7 @@ def test_nothing_to_read_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_stream_stops_when_told_and_what_was_cut_short_is_repeated_once(
+def test_a_stream_stops_on_request_and_repeats_an_interrupted_batch_once(
     tmp_path: Path, broker: FilledBroker, capsys: Capture
 ) -> None:
     """The second half makes the files look as a kill leaves them: written, and neither counted nor committed."""
@@ -116,24 +116,24 @@ def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
     assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 0
     (tmp_path / "checkpoint").rename(tmp_path / "aside")
     assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 1
-    assert "reading anew would repeat it" in capsys.readouterr().err
+    assert "a new read would repeat its rows" in capsys.readouterr().err
     (tmp_path / "aside").rename(tmp_path / "checkpoint")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
     assert main(arguments(broker, tmp_path, "--trigger", "once", "--table", "batches")) == 1
-    assert "going on would leave out what it held" in capsys.readouterr().err
+    assert "continuing would lose its rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("more", "code", "problem"),
     [
-        (("--trigger", "soon"), 1, "--trigger is 'soon', expected a length of time"),
-        (("--option", "endingOffsets=latest"), 1, "a stream has no end"),
+        (("--trigger", "soon"), 1, "--trigger is 'soon', expected a duration"),
+        (("--option", "endingOffsets=latest"), 1, "because a stream has no end"),
         (("--set", "lagg=5"), 2, "no threshold 'lagg'; did you mean lag?"),
         (("--set", "lag=many"), 2, "--set lag=many: expected a whole number"),
         (("--format", "delta"), 1, "--format delta needs the package delta-spark"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_spark_starts(
+def test_nonsense_is_refused_before_spark_starts(
     tmp_path: Path, broker: FilledBroker, capsys: Capture, more: tuple[str, ...], code: int, problem: str
 ) -> None:
     assert main(arguments(broker, tmp_path, *more)) == code

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import dataset
-from tests.spark.filled import TIME, FilledBroker
-from tests.spark.running import spark
-from tests.spark.written import read_table, rows_in_order
+from tests.spark.filled_broker import TIME, FilledBroker
+from tests.spark.output_tables import read_table, rows_in_order
+from tests.spark.shared_session import spark
 
 from kafkawire.cli.main import main
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client.blocking import Admin
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.spark.sample import write_sample
+from kafkawire.testing.sample_logs import write_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ def test_a_part_of_topics_found_by_a_pattern(tmp_path: Path, broker: FilledBroke
 
 
 @pytest.mark.usefixtures("spark")
-def test_what_groups_and_keys_show_is_found(tmp_path: Path, broker: FilledBroker, capsys: Capture) -> None:
+def test_findings_about_groups_and_keys_are_reported(tmp_path: Path, broker: FilledBroker, capsys: Capture) -> None:
     broker.create_topic("t", 4)
     broker.append("t", 1, [(b"hot", b"v", TIME, ())] * 1500)
     broker.fill("t", 10)
@@ -116,8 +116,8 @@ def test_what_groups_and_keys_show_is_found(tmp_path: Path, broker: FilledBroker
         admin.alter_group_offsets("ahead", {TopicPartition("t", 0): 25})
     assert pipeline(broker, "t", "--out", tmp_path / "t") == 1
     printed = capsys.readouterr().out
-    assert "error    offset-out-of-range: group ahead stands at offset 25 of t-0, which ends at 10" in printed
-    assert "group late stands at offset 150 of t-1, whose first is 200: 50 offsets were deleted" in printed
+    assert "error    offset-out-of-range: group ahead committed offset 25 of t-0, which ends at 10" in printed
+    assert "group late committed offset 150 of t-1, which starts at 200: 50 offsets were deleted" in printed
     assert "warning  lag: group late is 1350 offsets behind in t, 1350 of them in partition 1; it has no mem" in printed
     assert "t-1 has 99 % of the records of 4 partitions; key hot has 1300 of its 1300" in printed
 
@@ -136,16 +136,16 @@ def test_an_empty_topic_gives_empty_tables(tmp_path: Path, broker: FilledBroker,
     [
         (("missing",), 1, "topic 'missing'"),
         (("^nothing",), 2, "no topic matches '^nothing'"),
-        ((), 2, "no topic: name the topics to read"),
+        ((), 2, "no topic: expected topics"),
         (("t", "--option", "startingOffset=earliest"), 1, "did you mean startingOffsets?"),
         (("t", "--start", "latest"), 1, "startingOffsets is 'latest', which a batch read cannot start at"),
-        (("t", "--table", "exchanges"), 2, "--table exchanges: topic have batches, records"),
+        (("t", "--table", "exchanges"), 2, "--table exchanges: the tables of topic are batches, records"),
         (("t", "--mode", "failfast"), 2, "--mode is for segments"),
         (("t", "--values"), 2, "--values is for captures"),
         (("t", "-X", "fetch.max.bytez=1"), 1, "fetch.max.bytes"),
     ],
 )
-def test_what_cannot_be_read_is_said_before_spark_starts(
+def test_unreadable_input_is_reported_before_spark_starts(
     tmp_path: Path, broker: FilledBroker, capsys: Capture, arguments: tuple[str, ...], code: int, problem: str
 ) -> None:
     broker.create_topic("t")
@@ -161,7 +161,7 @@ def test_options_of_topics_are_refused_for_files(tmp_path: Path, capsys: Capture
 
 
 @pytest.mark.parametrize("verb", [("run", "--source", "topic"), ("stream", "--checkpoint", "c")])
-def test_a_broker_that_is_not_there_is_told_at_once_and_before_spark_starts(
+def test_a_missing_broker_is_reported_at_once_and_before_spark_starts(
     tmp_path: Path, capsys: Capture, verb: tuple[str, ...]
 ) -> None:
     with socket.socket() as nobody_listens:

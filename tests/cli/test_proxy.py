@@ -1,4 +1,4 @@
-"""`kafkawire proxy` on real sockets: a client that is told only of the proxy, and the recording of it."""
+"""`kafkawire proxy` on real sockets: a client that knows only the proxy, and its recording."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkawire.cli.commands.proxy import Printer
 from kafkawire.cli.main import main
-from kafkawire.cli.proxy import Printer
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.proxying import Proxy
-from kafkawire.inspect.sources.recording import Recording
+from kafkawire.inspect._proxy.recording import Recording
+from kafkawire.inspect._proxy.server import Proxy
+from kafkawire.inspect._tables.read import read_captures
 from kafkawire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -136,7 +136,7 @@ def test_tls_to_the_broker_is_plaintext_to_the_client_and_in_the_recording(tmp_p
     assert tables["exchanges"]["state"].to_pylist() == ["matched"]
 
 
-def test_a_broker_that_is_not_trusted_is_told_of_and_not_talked_to(
+def test_an_untrusted_broker_is_reported_and_gets_no_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.pcapng"
@@ -146,7 +146,7 @@ def test_a_broker_that_is_not_trusted_is_told_of_and_not_talked_to(
     assert len(read_captures([path]).tables["connections"]) == 0
 
 
-def test_a_missing_file_of_certificates_is_said_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_certificate_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = str(tmp_path / "ca.pem")
     assert main(["proxy", "--listen", "0", "--upstream", "localhost:9092", "--tls", "--cafile", missing]) == 2
     assert missing in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """A TCP proxy between client and broker that cuts, delays, holds back and swallows on demand.
 
-The broker advertises its own address, so the proxy rewrites the port in what it hands back; ports of the same number of
-digits are no concern, since the port travels as an int32.
+The broker advertises its own address, so the proxy rewrites the port in what it hands back; the number
+of digits does not matter, because the port is an int32. A proxy that is not advertised only serves the first contact.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import struct
 from typing import TYPE_CHECKING, Self
 
-from tests.client.fake import stop_listening
+from tests.client.scripted_broker import stop_listening
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -23,6 +23,7 @@ class FaultyProxy:
 
     def __init__(self, target_port: int) -> None:
         self.target_port = target_port
+        self.is_advertised = True
         self.delay = 0.0
         self.swallows_answers = False
         self.refuses = False
@@ -102,7 +103,7 @@ class FaultyProxy:
                     await gate.wait()
                 if answers and self.swallows_answers:
                     continue
-                if answers:
+                if answers and self.is_advertised:
                     chunk = chunk.replace(theirs, ours)
                 if self.cut_after is not None:
                     self.cut_after -= len(chunk)

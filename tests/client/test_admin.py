@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.scripted_broker import ScriptedBroker
 
 from kafkawire.client import (
     EARLIEST,
@@ -19,26 +20,28 @@ from kafkawire.client import (
     ResourceType,
     TopicPartition,
 )
-from kafkawire.messages import DescribeClusterRequest, DescribeClusterResponse
+from kafkawire.messages import DescribeClusterRequest, DescribeClusterResponse, MetadataRequest, MetadataResponse
 from kafkawire.messages.errors import (
     GroupNotEmptyError,
     InvalidPartitionsError,
+    InvalidTopicError,
     TopicAlreadyExistsError,
+    TopicAuthorizationError,
     UnknownTopicOrPartitionError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
-    return broker.create_topic(request.node.name, 2)
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
+    return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 2)
 
 
-def with_admin(broker: RunningBroker, work: Callable[[Admin], Coroutine[Any, Any, None]]) -> None:
+def with_admin(broker: Topics, work: Callable[[Admin], Coroutine[Any, Any, None]]) -> None:
     async def main() -> None:
         async with Admin(bootstrap_servers=broker.bootstrap) as admin:
             await work(admin)
@@ -55,7 +58,7 @@ async def until_there_are(admin: Admin, topic: str, partitions: list[int]) -> No
             await asyncio.sleep(0.01)
 
 
-def test_topics_are_made_described_grown_and_removed(broker: RunningBroker) -> None:
+def test_topics_are_made_described_grown_and_removed(broker: Topics) -> None:
     async def work(admin: Admin) -> None:
         await admin.create_topics([NewTopic(name="made", num_partitions=2, topic_configs={"retention.ms": "1000"})])
         await until_there_are(admin, "made", [0, 1])
@@ -71,7 +74,7 @@ def test_topics_are_made_described_grown_and_removed(broker: RunningBroker) -> N
     with_admin(broker, work)
 
 
-def test_checking_a_topic_does_not_make_it(broker: RunningBroker) -> None:
+def test_checking_a_topic_does_not_make_it(broker: Topics) -> None:
     async def work(admin: Admin) -> None:
         await admin.create_topics([NewTopic(name="maybe", num_partitions=1)], validate_only=True)
         assert "maybe" not in await admin.list_topics()
@@ -79,7 +82,7 @@ def test_checking_a_topic_does_not_make_it(broker: RunningBroker) -> None:
     with_admin(broker, work)
 
 
-def test_one_failure_is_its_own_error_and_several_come_together(broker: RunningBroker, topic: str) -> None:
+def test_one_failure_is_its_own_error_and_several_come_together(broker: Topics, topic: str) -> None:
     async def work(admin: Admin) -> None:
         with pytest.raises(TopicAlreadyExistsError):
             await admin.create_topics([NewTopic(name=topic), NewTopic(name="new-one")])
@@ -95,7 +98,40 @@ def test_one_failure_is_its_own_error_and_several_come_together(broker: RunningB
     with_admin(broker, work)
 
 
-def test_configs_are_read_set_and_taken_back(broker: RunningBroker, topic: str) -> None:
+def test_the_error_of_a_topic_is_the_one_that_the_broker_names(broker: Topics, topic: str) -> None:
+    async def work(admin: Admin) -> None:
+        with pytest.raises(InvalidTopicError, match="topic 'no such name!'"):
+            await admin.describe_topics([topic, "no such name!"])
+        with pytest.raises(AdminErrors) as caught:
+            await admin.describe_topics(["no such name!", topic, "nope"])
+        kinds = {name: type(each) for name, each in caught.value.errors.items()}
+        assert kinds == {"no such name!": InvalidTopicError, "nope": UnknownTopicOrPartitionError}
+        assert await admin.describe_topics([]) == []
+        assert [each.name for each in await admin.describe_topics([topic, topic])] == [topic, topic]
+
+    with_admin(broker, work)
+
+
+def test_a_topic_that_the_client_may_not_see_is_not_called_unknown() -> None:
+    async def work() -> None:
+        async with ScriptedBroker() as scripted:
+
+            def metadata(request: MetadataRequest, version: int) -> Any:
+                answer: Any = scripted.metadata(request, version)
+                if request.topics:
+                    refused = MetadataResponse.MetadataResponseTopic(name="secret", error_code=29)
+                    answer.topics = [refused]
+                return answer
+
+            scripted.handlers["Metadata"] = metadata
+            async with Admin(bootstrap_servers=f"127.0.0.1:{scripted.port}") as admin:
+                with pytest.raises(TopicAuthorizationError, match="topic 'secret'"):
+                    await admin.describe_topics(["secret"])
+
+    asyncio.run(work())
+
+
+def test_configs_are_read_set_and_taken_back(broker: Topics, topic: str) -> None:
     async def work(admin: Admin) -> None:
         resource = ConfigResource(ResourceType.TOPIC, topic)
 
@@ -121,7 +157,7 @@ def test_configs_are_read_set_and_taken_back(broker: RunningBroker, topic: str) 
     with_admin(broker, work)
 
 
-def test_the_cluster_and_its_directories_are_described(broker: RunningBroker, topic: str) -> None:
+def test_the_cluster_and_its_directories_are_described(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10)
 
     async def work(admin: Admin) -> None:
@@ -136,7 +172,7 @@ def test_the_cluster_and_its_directories_are_described(broker: RunningBroker, to
     with_admin(broker, work)
 
 
-def test_records_are_deleted_and_offsets_follow(broker: RunningBroker, topic: str) -> None:
+def test_records_are_deleted_and_offsets_follow(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10)
 
     async def work(admin: Admin) -> None:
@@ -150,7 +186,7 @@ def test_records_are_deleted_and_offsets_follow(broker: RunningBroker, topic: st
     with_admin(broker, work)
 
 
-def test_groups_are_listed_described_moved_and_removed(broker: RunningBroker, topic: str) -> None:
+def test_groups_are_listed_described_moved_and_removed(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10)
     place = TopicPartition(topic, 0)
 

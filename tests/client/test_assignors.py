@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kafkawire.client.assignors import (
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._consume.assignors import (
     Member,
     assign,
     decode_assignment,
@@ -16,7 +17,6 @@ from kafkawire.client.assignors import (
     strategies,
 )
 from kafkawire.client.errors import GroupError, OptionError
-from kafkawire.client.metadata import TopicPartition
 
 ALL = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 

@@ -15,8 +15,9 @@ from tests.client.topics import until
 
 import kafkawire.client
 from kafkawire.client import ConsumerRecord, RebalanceListener, TopicPartition, blocking
+from kafkawire.client._admin.types import NewTopic
+from kafkawire.client._cluster.background_loop import SHARED
 from kafkawire.client.blocking import Admin, Consumer, Producer
-from kafkawire.client.described import NewTopic
 from kafkawire.client.errors import (
     ClientError,
     ClosedError,
@@ -24,28 +25,27 @@ from kafkawire.client.errors import (
     RequestTimeoutError,
     UnknownPartitionError,
 )
-from kafkawire.client.shared_loop import SHARED
 from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
-    from kafkawire.client.delivery import Delivery
+    from kafkawire.client._produce.batches import Delivery
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 2)
 
 
-def consumer_of(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
+def consumer_of(broker: Topics, *topics: str, **options: Any) -> Consumer:
     settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **options}
     return Consumer(*topics, bootstrap_servers=broker.bootstrap, **settings)
 
 
-def test_what_is_sent_is_received(broker: RunningBroker, topic: str) -> None:
+def test_sent_records_are_received(broker: Topics, topic: str) -> None:
     with Producer(bootstrap_servers=broker.bootstrap) as producer:
         futures = [producer.send(topic, b"%d" % number, partition=1) for number in range(2000)]
         assert producer.send_and_wait(topic, b"x", partition=0).offset == 0
@@ -63,7 +63,7 @@ def test_what_is_sent_is_received(broker: RunningBroker, topic: str) -> None:
         assert consumer.position(TopicPartition(topic, 1)) == 2000
 
 
-def test_closing_sends_what_is_left(broker: RunningBroker, topic: str) -> None:
+def test_closing_sends_what_is_left(broker: Topics, topic: str) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 60_000})
     future = producer.send(topic, b"last")
     producer.close()
@@ -73,12 +73,12 @@ def test_closing_sends_what_is_left(broker: RunningBroker, topic: str) -> None:
     producer.close()
 
 
-def test_a_record_that_cannot_be_taken_says_so_in_its_future(broker: RunningBroker, topic: str) -> None:
+def test_a_record_that_cannot_be_taken_says_so_in_its_future(broker: Topics, topic: str) -> None:
     with Producer(bootstrap_servers=broker.bootstrap) as producer, pytest.raises(UnknownPartitionError):
         producer.send(topic, b"x", partition=9).result(60)
 
 
-def test_the_position_follows_the_loop_record_by_record(broker: RunningBroker, topic: str) -> None:
+def test_the_position_follows_the_loop_record_by_record(broker: Topics, topic: str) -> None:
     broker.fill(topic, 100, partition=0)
     with consumer_of(broker, topic, group_id="blocking") as consumer:
         for record in consumer:
@@ -89,7 +89,7 @@ def test_the_position_follows_the_loop_record_by_record(broker: RunningBroker, t
         assert next(iter(consumer)).offset == 42
 
 
-def test_a_seek_drops_what_the_loop_had_taken(broker: RunningBroker, topic: str) -> None:
+def test_a_seek_drops_what_the_loop_had_taken(broker: Topics, topic: str) -> None:
     broker.fill(topic, 100, partition=0)
     with consumer_of(broker) as consumer:
         consumer.assign([(topic, 0)])
@@ -101,7 +101,7 @@ def test_a_seek_drops_what_the_loop_had_taken(broker: RunningBroker, topic: str)
         assert next(records).offset == 0
 
 
-def test_a_loop_hands_out_nothing_of_what_a_rebalance_took_and_nothing_twice(broker: RunningBroker, topic: str) -> None:
+def test_a_loop_hands_out_nothing_of_what_a_rebalance_took_and_nothing_twice(broker: Topics, topic: str) -> None:
     for partition in (0, 1):
         broker.fill(topic, 200, partition=partition)
     settings = {"group_id": topic, "partition_assignment_strategy": "range", "heartbeat_interval_ms": 30}
@@ -120,7 +120,7 @@ def test_a_loop_hands_out_nothing_of_what_a_rebalance_took_and_nothing_twice(bro
             assert one.committed(kept) == 200
 
 
-def test_a_loop_hands_out_nothing_of_a_partition_that_is_paused(broker: RunningBroker, topic: str) -> None:
+def test_a_loop_hands_out_nothing_of_a_partition_that_is_paused(broker: Topics, topic: str) -> None:
     for partition in (0, 1):
         broker.fill(topic, 20, partition=partition)
     with consumer_of(broker, topic) as consumer:
@@ -133,13 +133,13 @@ def test_a_loop_hands_out_nothing_of_a_partition_that_is_paused(broker: RunningB
         assert [next(records).offset for _ in range(19)] == list(range(1, 20))
 
 
-def test_what_a_loop_took_and_left_comes_again_whatever_is_asked_next(broker: RunningBroker, topic: str) -> None:
+def test_records_that_a_loop_left_are_returned_by_the_next_call(broker: Topics, topic: str) -> None:
     for partition in (0, 1):
         broker.fill(topic, 50, partition=partition)
     first, second = (TopicPartition(topic, number) for number in (0, 1))
 
     def left_after(consumer: Consumer, step: Callable[[], object]) -> set[tuple[int, int]]:
-        """What is read after a loop was left at its first record and something else was asked for."""
+        """The records after a loop was left at its first record and another call was made."""
         consumer.seek(first, 0)
         consumer.seek(second, 0)
         taken = [next(iter(consumer)), step()]
@@ -166,7 +166,7 @@ def test_plain_clients_have_what_the_others_have(name: str) -> None:
     assert public(getattr(kafkawire.client, name)) - of_the_loop == public(getattr(blocking, name)) - {"close"}
 
 
-def test_many_records_one_record_and_columns(broker: RunningBroker, topic: str) -> None:
+def test_many_records_one_record_and_columns(broker: Topics, topic: str) -> None:
     broker.fill(topic, 100, partition=0)
     with consumer_of(broker, topic) as consumer:
         assert consumer.getone().offset == 0
@@ -184,7 +184,7 @@ def test_many_records_one_record_and_columns(broker: RunningBroker, topic: str) 
         assert consumer.assignment() == {place, TopicPartition(topic, 1)}
 
 
-def test_a_listener_may_call_the_consumer_and_wait(broker: RunningBroker, topic: str) -> None:
+def test_a_listener_may_call_the_consumer_and_wait(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10)
     first = TopicPartition(topic, 0)
     positions: list[int] = []
@@ -205,8 +205,8 @@ def test_a_listener_may_call_the_consumer_and_wait(broker: RunningBroker, topic:
         assert consumer.committed(first) == 9
 
 
-def test_a_callback_that_fails_keeps_nobody_from_being_told(
-    broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
+def test_a_callback_that_fails_does_not_stop_the_other_callbacks(
+    broker: Topics, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: Delivery) -> None:
         raise ZeroDivisionError("the application's")
@@ -219,7 +219,7 @@ def test_a_callback_that_fails_keeps_nobody_from_being_told(
     assert "a callback of a delivery failed" in caplog.messages
 
 
-def test_a_callback_may_send_but_not_wait_for_itself(broker: RunningBroker, topic: str) -> None:
+def test_a_callback_may_send_but_not_wait_for_itself(broker: Topics, topic: str) -> None:
     broker.create_topic(f"{topic}-2")
     errors: list[ClientError] = []
     sent: list[Delivery] = []
@@ -237,10 +237,10 @@ def test_a_callback_may_send_but_not_wait_for_itself(broker: RunningBroker, topi
         producer.send(topic, b"first").add_done_callback(go_on)
         assert done.wait(60)
         assert sent[0].result(60).offset == 0
-    assert "would wait for itself" in str(errors[0])
+    assert "would deadlock" in str(errors[0])
 
 
-def test_a_topic_that_does_not_come_keeps_nobody_else_waiting(broker: RunningBroker, topic: str) -> None:
+def test_a_topic_that_does_not_come_keeps_nobody_else_waiting(broker: Topics, topic: str) -> None:
     with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=60_000) as patient:
         stuck = threading.Thread(target=patient.send, args=("made-late", b"x"))
         stuck.start()
@@ -254,9 +254,7 @@ def test_a_topic_that_does_not_come_keeps_nobody_else_waiting(broker: RunningBro
         assert all(isinstance(each.exception(60), RequestTimeoutError) for each in deliveries)
 
 
-def test_a_consumer_closed_by_another_thread_ends_its_loop_and_refuses_its_calls(
-    broker: RunningBroker, topic: str
-) -> None:
+def test_a_consumer_closed_by_another_thread_ends_its_loop_and_refuses_its_calls(broker: Topics, topic: str) -> None:
     ends: list[object] = []
     began = threading.Barrier(3)
 
@@ -280,7 +278,7 @@ def test_a_consumer_closed_by_another_thread_ends_its_loop_and_refuses_its_calls
     assert ends in ([[], "refused"], ["refused", []])
 
 
-def test_records_that_wait_when_their_taking_is_cancelled_are_told_so(broker: RunningBroker, topic: str) -> None:
+def test_records_that_wait_when_their_send_is_cancelled_get_an_error(broker: Topics, topic: str) -> None:
     waiting: list[Delivery] = []
     done = threading.Event()
     with Producer(bootstrap_servers=broker.bootstrap, max_block_ms=3_600_000) as producer:
@@ -300,7 +298,7 @@ def test_records_that_wait_when_their_taking_is_cancelled_are_told_so(broker: Ru
 
 @pytest.mark.parametrize("alone", [True, False])
 def test_an_interrupt_while_a_producer_closes_gives_up_what_it_has(
-    broker: RunningBroker, topic: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+    broker: Topics, topic: str, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait = concurrent.futures.Future.result
 
@@ -335,8 +333,8 @@ def test_an_interrupt_while_a_producer_closes_gives_up_what_it_has(
     assert not any(thread.name == "kafkawire client" for thread in threading.enumerate())
 
 
-def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: str) -> None:
-    """What the child finds comes back as its exit code."""
+def test_a_child_process_has_clients_of_its_own(broker: Topics, topic: str) -> None:
+    """The exit code of the child is its result."""
     with Producer(bootstrap_servers=broker.bootstrap) as producer:
         producer.send_and_wait(topic, b"before", partition=0)
         with warnings.catch_warnings():
@@ -358,7 +356,7 @@ def test_a_child_process_has_clients_of_its_own(broker: RunningBroker, topic: st
         assert producer.send_and_wait(topic, b"after", partition=0).offset == 2
 
 
-def test_a_client_that_is_forgotten_is_warned_of(broker: RunningBroker) -> None:
+def test_a_client_that_is_forgotten_is_warned_of(broker: Topics) -> None:
     with Admin(bootstrap_servers=broker.bootstrap) as kept:
         forgotten = Admin.__new__(Admin)
         forgotten._client, forgotten._is_open = kept._client, True
@@ -366,7 +364,7 @@ def test_a_client_that_is_forgotten_is_warned_of(broker: RunningBroker) -> None:
             del forgotten
 
 
-def test_the_background_thread_ends_with_the_last_client(broker: RunningBroker) -> None:
+def test_the_background_thread_ends_with_the_last_client(broker: Topics) -> None:
     def count() -> int:
         return sum(thread.name == "kafkawire client" for thread in threading.enumerate())
 
@@ -379,7 +377,7 @@ def test_the_background_thread_ends_with_the_last_client(broker: RunningBroker) 
     assert count() == 0
 
 
-def test_the_admin_client_has_its_calls_and_any_message(broker: RunningBroker) -> None:
+def test_the_admin_client_has_its_calls_and_any_message(broker: Topics) -> None:
     with Admin(bootstrap_servers=broker.bootstrap) as admin:
         admin.create_topics([NewTopic(name="made-blocking", num_partitions=2)])
         assert "made-blocking" in admin.list_topics()

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.fake import SILENCE, FakeBroker
-from tests.client.produced import ProducedLog
+from tests.client.produced_log import ProducedLog
+from tests.client.scripted_broker import SILENCE, ScriptedBroker
 
 from kafkawire.client import (
     Admin,
@@ -26,31 +26,31 @@ from kafkawire.messages.errors import TopicAuthorizationFailedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("unhurried")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
-async def settled() -> None:
+async def idle() -> None:
     """Let everything that is ready run."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 def others() -> list[str]:
-    """What still runs besides the test and its broker."""
+    """The tasks that still run besides the test and its broker."""
     current = asyncio.current_task()
     names = (task.get_coro().__qualname__ for task in asyncio.all_tasks() if task is not current)  # type: ignore[union-attr]
-    return [name for name in names if "FakeBroker" not in name]
+    return [name for name in names if "ScriptedBroker" not in name]
 
 
 @pytest.mark.parametrize("silent", ["Metadata", "DescribeCluster"])
-def test_who_waits_while_a_client_is_closed_is_told_so(silent: str) -> None:
+def test_a_caller_that_waits_while_a_client_is_closed_gets_an_error(silent: str) -> None:
     async def main() -> None:
-        async with FakeBroker({"DescribeCluster": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"DescribeCluster": lambda request, version: SILENCE}) as broker:
             admin = Admin(bootstrap_servers=broker.bootstrap)
             await admin.start()
             broker.handlers[silent] = lambda request, version: SILENCE
             calls = [asyncio.create_task(call()) for call in (admin.describe_cluster, admin.list_topics)]
-            await settled()
+            await idle()
             await admin.stop()
             for error in await asyncio.gather(*calls, return_exceptions=True):
                 assert isinstance(error, ClosedError)
@@ -59,9 +59,9 @@ def test_who_waits_while_a_client_is_closed_is_told_so(silent: str) -> None:
     asyncio.run(main())
 
 
-def test_who_waits_for_a_connection_while_a_client_is_closed_is_told_so() -> None:
+def test_a_caller_that_waits_for_a_connection_while_a_client_is_closed_gets_an_error() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             admin = Admin(bootstrap_servers=broker.bootstrap)
             await admin.start()
             call = asyncio.create_task(admin.list_topics())
@@ -121,7 +121,7 @@ def test_a_producer_that_is_stopped_in_haste_gives_up_what_it_has() -> None:
             broker.handlers["Produce"] = lambda request, version: SILENCE
             futures = [await producer.send("t", b"x") for _ in range(3)]
             stopping = asyncio.create_task(producer.stop())
-            await settled()
+            await idle()
             stopping.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await stopping
@@ -133,7 +133,7 @@ def test_a_producer_that_is_stopped_in_haste_gives_up_what_it_has() -> None:
     asyncio.run(main())
 
 
-def test_who_waits_for_room_when_the_producer_stops_is_told_and_what_was_taken_is_sent() -> None:
+def test_a_caller_that_waits_for_room_when_the_producer_stops_gets_an_error_and_accepted_records_are_sent() -> None:
     async def main() -> None:
         log = ProducedLog()
         async with log.broker() as broker:
@@ -142,7 +142,7 @@ def test_who_waits_for_room_when_the_producer_stops_is_told_and_what_was_taken_i
             broker.delay = 1.0
             taken = await producer.send("t", b"taken")
             waiting = asyncio.create_task(producer.send("t", b"too late"))
-            await settled()
+            await idle()
             await producer.stop()
             with pytest.raises(ClosedError, match="stopped before there was room"):
                 await waiting
@@ -161,7 +161,7 @@ def test_room_that_one_leaves_is_for_the_next() -> None:
         ):
             first = await producer.send("t", bytes(200))
             waiting = [asyncio.create_task(producer.send("t", b"%d" % number)) for number in range(10)]
-            await settled()
+            await idle()
             waiting[3].cancel()
             await first
             waiting[0].cancel()
@@ -176,14 +176,14 @@ def test_room_that_one_leaves_is_for_the_next() -> None:
 @pytest.mark.parametrize("turns", [0, 1, 3])
 def test_a_consumer_whose_stop_is_cancelled_leaves_nothing(turns: int) -> None:
     async def main() -> None:
-        async with FakeBroker({"Fetch": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"Fetch": lambda request, version: SILENCE}) as broker:
             broker.topics["t"] = 1
             consumer = Consumer(bootstrap_servers=broker.bootstrap)
             await consumer.start()
             consumer.assign([("t", 0)])
             consumer.seek(TopicPartition("t", 0), 0)
             reading = asyncio.create_task(consumer.getone())
-            await settled()
+            await idle()
             stopping = asyncio.create_task(consumer.stop())
             for _ in range(turns):
                 await asyncio.sleep(0)
@@ -195,7 +195,7 @@ def test_a_consumer_whose_stop_is_cancelled_leaves_nothing(turns: int) -> None:
             else:
                 await consumer.stop()
                 await asyncio.gather(reading, return_exceptions=True)
-            await settled()
+            await idle()
             assert others() == []
 
     asyncio.run(main())
@@ -203,7 +203,7 @@ def test_a_consumer_whose_stop_is_cancelled_leaves_nothing(turns: int) -> None:
 
 def test_a_position_that_cannot_be_found_is_given_up_in_time() -> None:
     async def main() -> None:
-        async with FakeBroker({"ListOffsets": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"ListOffsets": lambda request, version: SILENCE}) as broker:
             broker.topics["t"] = 1
             async with Consumer(bootstrap_servers=broker.bootstrap, default_api_timeout_ms=3000) as consumer:
                 consumer.assign([("t", 0)])
@@ -229,7 +229,7 @@ def test_a_partition_without_a_leader_keeps_no_other_waiting() -> None:
         return ListOffsetsResponse(topics=topics)
 
     async def main() -> None:
-        async with FakeBroker({"ListOffsets": offsets}) as broker:
+        async with ScriptedBroker({"ListOffsets": offsets}) as broker:
             broker.topics["t"] = 4
             broker.without_leader = {1}
             async with Consumer(bootstrap_servers=broker.bootstrap, default_api_timeout_ms=3000) as consumer:
@@ -251,13 +251,13 @@ def test_a_partition_without_a_leader_keeps_no_other_waiting() -> None:
     asyncio.run(main())
 
 
-def test_what_is_not_known_yet_is_asked_for_before_anything_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_metadata_is_requested_before_anything_fails(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with FakeBroker({"ListOffsets": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"ListOffsets": lambda request, version: SILENCE}) as broker:
             broker.topics["t"] = 1
             async with Consumer(bootstrap_servers=broker.bootstrap) as consumer:
                 consumer.assign([("t", 0)])
-                await settled()
+                await idle()
                 while "ListOffsets" not in broker.names():
                     await asyncio.sleep(0)
         assert caplog.records == []
@@ -267,7 +267,7 @@ def test_what_is_not_known_yet_is_asked_for_before_anything_fails(caplog: pytest
 
 def test_a_client_that_is_forgotten_is_warned_of() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             async with Admin(bootstrap_servers=broker.bootstrap) as admin:
                 with pytest.warns(ResourceWarning, match="a Kafka client was not stopped"):
                     admin._cluster.__del__()

@@ -8,11 +8,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.client.fake import HANG_UP, FakeBroker
+from tests.client.scripted_broker import HANG_UP, ScriptedBroker
 
-from kafkawire.client.cluster import GROUP, Cluster
+from kafkawire.client._cluster.cluster import GROUP, Cluster
+from kafkawire.client._cluster.metadata import Metadata
 from kafkawire.client.errors import ClosedError, ConnectionLostError
-from kafkawire.client.metadata import Metadata
 from kafkawire.client.options import ClientOptions
 from kafkawire.messages import (
     FindCoordinatorResponse,
@@ -22,7 +22,7 @@ from kafkawire.messages import (
 )
 from kafkawire.messages.errors import UnknownTopicOrPartitionError
 
-pytestmark = pytest.mark.usefixtures("unhurried")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 def cluster_of(servers: str, **options: Any) -> Cluster:
@@ -56,7 +56,7 @@ def test_a_leader_of_an_earlier_epoch_is_not_believed() -> None:
     assert metadata.topics["t"].partitions[0].leader == 2
 
 
-def test_a_topic_made_anew_starts_over() -> None:
+def test_a_recreated_topic_starts_over() -> None:
     metadata = Metadata()
     metadata.update(answer((0, 1, 5)), is_complete=False, now=0)
     metadata.update(answer((0, 2, 0), topic_id=2), is_complete=False, now=1)
@@ -86,9 +86,9 @@ def test_a_hint_about_a_leader_counts_if_it_is_newer_and_the_broker_is_known() -
 
 def test_the_first_bootstrap_server_that_answers_is_enough() -> None:
     async def main() -> None:
-        async with FakeBroker() as gone:
+        async with ScriptedBroker() as gone:
             pass
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(f"{gone.bootstrap},{broker.bootstrap}")
             await cluster.start()
             assert cluster.metadata.cluster_id == "fake"
@@ -99,7 +99,7 @@ def test_the_first_bootstrap_server_that_answers_is_enough() -> None:
 
 def test_when_no_server_answers_the_error_lists_every_attempt() -> None:
     async def main() -> None:
-        async with FakeBroker() as one, FakeBroker() as other:
+        async with ScriptedBroker() as one, ScriptedBroker() as other:
             pass
         cluster = cluster_of(f"{one.bootstrap},{other.bootstrap}")
         with pytest.raises(ConnectionLostError) as caught:
@@ -112,14 +112,14 @@ def test_when_no_server_answers_the_error_lists_every_attempt() -> None:
 
 def test_when_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again() -> None:
     async def main() -> None:
-        async with FakeBroker() as seed, FakeBroker() as member:
+        async with ScriptedBroker() as seed, ScriptedBroker() as member:
             seed.handlers["Metadata"] = member.handlers["Metadata"]
             cluster = cluster_of(seed.bootstrap)
             await cluster.start()
             await cluster.connection(0)
             assert member.accepted == 1
             await member.__aexit__()
-            async with FakeBroker() as successor:
+            async with ScriptedBroker() as successor:
                 seed.handlers["Metadata"] = successor.handlers["Metadata"]
                 await cluster.refresh()
                 await cluster.connection(0)
@@ -129,9 +129,9 @@ def test_when_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again()
     asyncio.run(main())
 
 
-def test_a_cluster_that_says_so_is_found_anew() -> None:
+def test_a_cluster_that_demands_it_is_found_again() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
             good = broker.handlers["Metadata"]
@@ -146,7 +146,7 @@ def test_a_cluster_that_says_so_is_found_anew() -> None:
 
 def test_a_broker_that_restarts_is_connected_to_again() -> None:
     async def main() -> None:
-        async with FakeBroker({"ListGroups": lambda request, version: ListGroupsResponse()}) as broker:
+        async with ScriptedBroker({"ListGroups": lambda request, version: ListGroupsResponse()}) as broker:
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
             first = await cluster.connection(0)
@@ -160,7 +160,7 @@ def test_a_broker_that_restarts_is_connected_to_again() -> None:
 
 def test_refreshes_asked_for_together_are_one_and_the_next() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
             broker.delay = 0.02
@@ -173,7 +173,7 @@ def test_refreshes_asked_for_together_are_one_and_the_next() -> None:
 
 def test_a_topic_that_appears_is_waited_for_and_one_that_never_does_is_an_error_in_time() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap, default_api_timeout_ms=200)
             await cluster.start()
             waiting = asyncio.create_task(cluster.topic("late"))
@@ -190,7 +190,7 @@ def test_a_topic_that_appears_is_waited_for_and_one_that_never_does_is_an_error_
 
 
 @pytest.mark.parametrize("last", [2, 6])
-def test_the_coordinator_is_remembered_until_it_is_said_to_have_moved(last: int) -> None:
+def test_the_coordinator_is_remembered_until_a_broker_reports_that_it_moved(last: int) -> None:
     async def main() -> None:
         def find(request: Any, version: int) -> FindCoordinatorResponse:
             if version < 4:
@@ -198,7 +198,7 @@ def test_the_coordinator_is_remembered_until_it_is_said_to_have_moved(last: int)
             found = FindCoordinatorResponse.Coordinator(key=request.coordinator_keys[0], node_id=0)
             return FindCoordinatorResponse(coordinators=[found])
 
-        async with FakeBroker({"FindCoordinator": find}) as broker:
+        async with ScriptedBroker({"FindCoordinator": find}) as broker:
             broker.ranges["FindCoordinator"] = (0, last)
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
@@ -215,7 +215,7 @@ def test_the_coordinator_is_remembered_until_it_is_said_to_have_moved(last: int)
 
 def test_metadata_is_refreshed_when_it_is_old() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap, metadata_max_age_ms=20)
             await cluster.start()
             await asyncio.sleep(0.1)
@@ -227,7 +227,7 @@ def test_metadata_is_refreshed_when_it_is_old() -> None:
 
 def test_a_connection_that_nobody_uses_is_closed_and_made_again() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             options = ClientOptions(bootstrap_servers=broker.bootstrap, connections_max_idle_ms=3_000)
             cluster = Cluster(options)
             await cluster.start()
@@ -246,7 +246,7 @@ def test_a_connection_that_nobody_uses_is_closed_and_made_again() -> None:
 
 def test_a_closed_cluster_refuses() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
             await cluster.close()
@@ -258,7 +258,7 @@ def test_a_closed_cluster_refuses() -> None:
 
 def test_any_message_can_be_sent_in_any_version() -> None:
     async def main() -> None:
-        async with FakeBroker({"ListGroups": lambda request, version: ListGroupsResponse(error_code=15)}) as broker:
+        async with ScriptedBroker({"ListGroups": lambda request, version: ListGroupsResponse(error_code=15)}) as broker:
             cluster = cluster_of(broker.bootstrap)
             await cluster.start()
             response = await cluster.raw(ListGroupsRequest(), version=2)
@@ -274,7 +274,7 @@ def test_any_message_can_be_sent_in_any_version() -> None:
 
 def test_a_broker_that_fails_is_left_alone_for_longer_and_longer() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             cluster = cluster_of(broker.bootstrap, reconnect_backoff_ms=20, reconnect_backoff_max_ms=40)
             await cluster.start()
             broker.handlers["ApiVersions"] = lambda request, version: HANG_UP

@@ -6,13 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.client.fake import HANG_UP, SILENCE, FakeBroker
+from tests.client.scripted_broker import HANG_UP, SILENCE, ScriptedBroker
 
 from kafkawire import __version__
-from kafkawire.client.connection import Connection
+from kafkawire.client._cluster.blocking_connection import SocketConnection, run
+from kafkawire.client._cluster.connection import Connection
 from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError
 from kafkawire.client.options import ClientOptions
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -29,14 +29,14 @@ from kafkawire.messages import (
 )
 from kafkawire.wire import NegotiationError, answer_unsupported, decode_request_header, encode_request, encode_response
 
-pytestmark = pytest.mark.usefixtures("unhurried")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 def heartbeat(request: Any, version: int) -> HeartbeatResponse:
     return HeartbeatResponse(error_code=int(request.group_id))
 
 
-async def connect(broker: FakeBroker, **options: Any) -> Connection:
+async def connect(broker: ScriptedBroker, **options: Any) -> Connection:
     return await Connection.open("127.0.0.1", broker.port, ClientOptions(**options))
 
 
@@ -47,7 +47,7 @@ async def beat(connection: Connection, number: int, **how: Any) -> int:
 
 def test_the_first_request_introduces_us_and_versions_are_agreed_for_each_broker() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+        async with ScriptedBroker({"Heartbeat": heartbeat}) as broker:
             broker.ranges = {"Heartbeat": (0, 2), "Metadata": (4, 99)}
             connection = await connect(broker, client_id="mine")
             await beat(connection, 0)
@@ -65,7 +65,7 @@ def test_the_first_request_introduces_us_and_versions_are_agreed_for_each_broker
 @pytest.mark.parametrize("named", [True, False])
 def test_a_broker_that_does_not_know_our_apiversions_is_asked_again_in_one_it_knows(named: bool) -> None:
     async def main() -> None:
-        broker = FakeBroker({"Heartbeat": heartbeat})
+        broker = ScriptedBroker({"Heartbeat": heartbeat})
 
         def old(request: Any, version: int) -> Any:
             if version <= (2 if named else 0):
@@ -88,7 +88,7 @@ def test_a_broker_that_does_not_know_our_apiversions_is_asked_again_in_one_it_kn
 
 def test_an_api_that_the_broker_does_not_have_is_refused_before_anything_is_sent() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             connection = await connect(broker)
             with pytest.raises(NegotiationError, match="ListGroups: the peer does not serve this API"):
                 await connection.request(ListGroupsRequest(), ListGroupsResponse)
@@ -100,7 +100,7 @@ def test_an_api_that_the_broker_does_not_have_is_refused_before_anything_is_sent
 
 def test_pipelined_requests_get_their_own_answers() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+        async with ScriptedBroker({"Heartbeat": heartbeat}) as broker:
             connection = await connect(broker)
             assert await asyncio.gather(*(beat(connection, number) for number in range(50))) == list(range(50))
             connection.close()
@@ -110,7 +110,7 @@ def test_pipelined_requests_get_their_own_answers() -> None:
 
 def test_no_more_than_the_limit_is_in_flight() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"Heartbeat": lambda request, version: SILENCE}) as broker:
             connection = await connect(broker, max_in_flight_requests_per_connection=3)
             waiting = [asyncio.create_task(beat(connection, number)) for number in range(10)]
             await asyncio.sleep(0.05)
@@ -125,7 +125,7 @@ def test_no_more_than_the_limit_is_in_flight() -> None:
 
 def test_an_answer_to_another_request_ends_the_connection() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+        async with ScriptedBroker({"Heartbeat": heartbeat}) as broker:
             connection = await connect(broker)
             broker.correlation_shift = 1
             with pytest.raises(ConnectionLostError, match="expected a response to request 2, found one to 3"):
@@ -138,10 +138,10 @@ def test_an_answer_to_another_request_ends_the_connection() -> None:
 def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
     async def main() -> None:
         twice = encode_response(HeartbeatResponse(), api_key=12, version=4, correlation_id=2) * 2
-        async with FakeBroker({"Heartbeat": lambda request, version: twice}) as broker:
+        async with ScriptedBroker({"Heartbeat": lambda request, version: twice}) as broker:
             connection = await connect(broker)
             assert await beat(connection, 1) == 0
-            with pytest.raises(ConnectionLostError, match="an answer that nobody asked for"):
+            with pytest.raises(ConnectionLostError, match="an answer to no request"):
                 await beat(connection, 1)
 
     asyncio.run(main())
@@ -149,7 +149,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
 
 def test_a_request_that_is_never_answered_fails_in_time_and_so_does_everything_behind_it() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"Heartbeat": lambda request, version: SILENCE}) as broker:
             connection = await connect(broker)
             first = asyncio.create_task(beat(connection, 1, timeout=0.05))
             second = asyncio.create_task(beat(connection, 2, timeout=30))
@@ -165,7 +165,7 @@ def test_a_request_that_is_never_answered_fails_in_time_and_so_does_everything_b
 
 def test_when_the_broker_hangs_up_everything_pending_fails_with_the_reason() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": lambda request, version: HANG_UP}) as broker:
+        async with ScriptedBroker({"Heartbeat": lambda request, version: HANG_UP}) as broker:
             connection = await connect(broker)
             results = await asyncio.gather(*(beat(connection, n) for n in range(9)), return_exceptions=True)
             assert all(isinstance(result, ConnectionLostError) for result in results)
@@ -176,7 +176,7 @@ def test_when_the_broker_hangs_up_everything_pending_fails_with_the_reason() -> 
 
 def test_a_request_whose_waiter_left_does_not_disturb_the_next() -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+        async with ScriptedBroker({"Heartbeat": heartbeat}) as broker:
             connection = await connect(broker)
             broker.delay = 0.05
             given_up = asyncio.create_task(beat(connection, 1))
@@ -191,7 +191,7 @@ def test_a_request_whose_waiter_left_does_not_disturb_the_next() -> None:
 @pytest.mark.parametrize("leaves_late", [False, True])
 def test_a_turn_whose_waiter_left_goes_to_the_next(leaves_late: bool) -> None:
     async def main() -> None:
-        async with FakeBroker({"Heartbeat": heartbeat}) as broker:
+        async with ScriptedBroker({"Heartbeat": heartbeat}) as broker:
             connection = await connect(broker, max_in_flight_requests_per_connection=1)
 
             async def first() -> None:
@@ -215,7 +215,7 @@ def test_a_turn_whose_waiter_left_goes_to_the_next(leaves_late: bool) -> None:
     asyncio.run(main())
 
 
-class SlowReader(FakeBroker):
+class SlowReader(ScriptedBroker):
     """Greets, and reads nothing more before its gate opens; `received` is all that came then."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -231,7 +231,7 @@ class SlowReader(FakeBroker):
         self.gate, self.finished, self.received = asyncio.Event(), asyncio.Event(), 0
 
 
-def test_what_is_never_answered_is_sent_when_the_system_has_it_and_each_has_its_turn() -> None:
+def test_requests_without_an_answer_are_complete_when_the_system_has_them_and_take_turns() -> None:
     async def main() -> None:
         async with SlowReader() as broker:
             connection = await connect(broker)
@@ -252,7 +252,7 @@ def test_what_is_never_answered_is_sent_when_the_system_has_it_and_each_has_its_
 def test_a_throttled_answer_keeps_us_quiet() -> None:
     async def main() -> None:
         throttled = {"Heartbeat": lambda request, version: HeartbeatResponse(throttle_time_ms=80)}
-        async with FakeBroker(throttled) as broker:
+        async with ScriptedBroker(throttled) as broker:
             connection = await connect(broker)
             await beat(connection, 0)
             before = asyncio.get_running_loop().time()
@@ -265,7 +265,7 @@ def test_a_throttled_answer_keeps_us_quiet() -> None:
 
 def test_nobody_listens() -> None:
     async def main() -> None:
-        async with FakeBroker() as broker:
+        async with ScriptedBroker() as broker:
             port = broker.port
         with pytest.raises(ConnectionLostError, match=rf"127.0.0.1:{port}: "):
             await Connection.open("127.0.0.1", port, ClientOptions())
@@ -275,7 +275,7 @@ def test_nobody_listens() -> None:
 
 def test_a_broker_that_says_nothing_is_given_up() -> None:
     async def main() -> None:
-        async with FakeBroker({"ApiVersions": lambda request, version: SILENCE}) as broker:
+        async with ScriptedBroker({"ApiVersions": lambda request, version: SILENCE}) as broker:
             with pytest.raises(RequestTimeoutError, match="connected, but ApiVersions was not answered within 50 ms"):
                 await connect(broker, connect_timeout_ms=50)
 
@@ -284,7 +284,7 @@ def test_a_broker_that_says_nothing_is_given_up() -> None:
 
 def test_a_listener_that_hangs_up_at_once_may_want_tls() -> None:
     async def main() -> None:
-        async with FakeBroker({"ApiVersions": lambda request, version: HANG_UP}) as broker:
+        async with ScriptedBroker({"ApiVersions": lambda request, version: HANG_UP}) as broker:
             with pytest.raises(
                 ConnectionLostError, match="before it answered ApiVersions; does this listener want TLS"
             ):
@@ -305,7 +305,7 @@ def test_a_listener_that_hangs_up_at_once_may_want_tls() -> None:
 )
 def test_something_that_is_not_kafka_is_named_with_its_place(answer: bytes, complaint: str) -> None:
     async def main() -> None:
-        async with FakeBroker({"ApiVersions": lambda request, version: answer}) as broker:
+        async with ScriptedBroker({"ApiVersions": lambda request, version: answer}) as broker:
             with pytest.raises(ConnectionLostError, match=rf"^127.0.0.1:{broker.port}: .*{complaint}"):
                 await connect(broker)
 
@@ -330,7 +330,7 @@ def test_plain_authentication_comes_before_anything_else() -> None:
             ),
             "Heartbeat": heartbeat,
         }
-        async with FakeBroker(handlers) as broker:
+        async with ScriptedBroker(handlers) as broker:
             connection = await connect(broker, **SASL)
             assert await beat(connection, 4) == 4
             assert broker.names() == ["ApiVersions", "SaslHandshake", "SaslAuthenticate", "Heartbeat"]
@@ -339,7 +339,7 @@ def test_plain_authentication_comes_before_anything_else() -> None:
     asyncio.run(main())
 
 
-def test_a_refused_password_is_not_retriable_and_tells_why() -> None:
+def test_a_refused_password_is_not_retriable_and_has_a_reason() -> None:
     async def main() -> None:
         handlers = {
             "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=["PLAIN"]),
@@ -347,7 +347,7 @@ def test_a_refused_password_is_not_retriable_and_tells_why() -> None:
                 error_code=58, error_message="bad password"
             ),
         }
-        async with FakeBroker(handlers) as broker:
+        async with ScriptedBroker(handlers) as broker:
             with pytest.raises(AuthenticationFailedError, match="SASL PLAIN as 'ada': bad password") as caught:
                 await connect(broker, **SASL)
             assert not caught.value.retriable
@@ -363,7 +363,7 @@ def test_a_mechanism_that_the_broker_does_not_offer() -> None:
             ),
             "SaslAuthenticate": lambda request, version: SILENCE,
         }
-        async with FakeBroker(offers) as broker:
+        async with ScriptedBroker(offers) as broker:
             with pytest.raises(AuthenticationFailedError, match="UNSUPPORTED_SASL_MECHANISM; the broker offers SCRAM"):
                 await connect(broker, **SASL)
 
@@ -372,8 +372,15 @@ def test_a_mechanism_that_the_broker_does_not_offer() -> None:
 
 def test_an_apiversions_error_is_raised() -> None:
     async def main() -> None:
-        async with FakeBroker({"ApiVersions": lambda request, version: ApiVersionsResponse(error_code=42)}) as broker:
+        async with ScriptedBroker(
+            {"ApiVersions": lambda request, version: ApiVersionsResponse(error_code=42)}
+        ) as broker:
             with pytest.raises(Exception, match="INVALID_REQUEST"):
                 await connect(broker)
 
     asyncio.run(main())
+
+
+def test_the_socket_driver_refuses_a_coroutine_that_is_suspended() -> None:
+    with pytest.raises(RuntimeError, match="a blocking call was suspended"):
+        run(asyncio.sleep(0))

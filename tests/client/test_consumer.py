@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkawire.client.consumer import Consumer
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._consume.consumer import Consumer
 from kafkawire.client.errors import ClientError, ClosedError, GroupError, NoOffsetError, UnknownPartitionError
-from kafkawire.client.metadata import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 3)
 
 
 def consume(
-    broker: RunningBroker, work: Callable[[Consumer], Coroutine[Any, Any, None]], *topics: str, **options: Any
+    broker: Topics, work: Callable[[Consumer], Coroutine[Any, Any, None]], *topics: str, **options: Any
 ) -> None:
     async def main() -> None:
         settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **options}
@@ -37,7 +37,7 @@ async def take(consumer: Consumer, count: int) -> list[int]:
     return [int((await asyncio.wait_for(consumer.getone(), 60)).value) for _ in range(count)]
 
 
-def test_an_assigned_partition_is_read_in_order(broker: RunningBroker, topic: str) -> None:
+def test_an_assigned_partition_is_read_in_order(broker: Topics, topic: str) -> None:
     broker.fill(topic, 1000, partition=1, per_batch=64)
 
     async def work(consumer: Consumer) -> None:
@@ -53,7 +53,7 @@ def test_an_assigned_partition_is_read_in_order(broker: RunningBroker, topic: st
     consume(broker, work)
 
 
-def test_a_subscription_without_a_group_has_every_partition(broker: RunningBroker, topic: str) -> None:
+def test_a_subscription_without_a_group_has_every_partition(broker: Topics, topic: str) -> None:
     for partition in range(3):
         broker.fill(topic, 50, partition=partition)
 
@@ -69,7 +69,7 @@ def test_a_subscription_without_a_group_has_every_partition(broker: RunningBroke
     consume(broker, work, topic)
 
 
-def test_getmany_gives_what_is_there_and_waits_no_longer_than_told(broker: RunningBroker, topic: str) -> None:
+def test_getmany_returns_available_records_and_waits_no_longer_than_its_timeout(broker: Topics, topic: str) -> None:
     broker.fill(topic, 300, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -87,7 +87,7 @@ def test_getmany_gives_what_is_there_and_waits_no_longer_than_told(broker: Runni
     consume(broker, work, topic)
 
 
-def test_new_records_arrive_while_one_waits(broker: RunningBroker, topic: str) -> None:
+def test_new_records_arrive_while_one_waits(broker: Topics, topic: str) -> None:
     async def work(consumer: Consumer) -> None:
         waiting = asyncio.create_task(consumer.getone())
         await asyncio.sleep(0.1)
@@ -97,7 +97,7 @@ def test_new_records_arrive_while_one_waits(broker: RunningBroker, topic: str) -
     consume(broker, work, topic)
 
 
-def test_a_topic_that_appears_later_is_read(broker: RunningBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_topic_that_appears_later_is_read(broker: Topics, caplog: pytest.LogCaptureFixture) -> None:
     async def work(consumer: Consumer) -> None:
         waiting = asyncio.create_task(consumer.getone())
         await asyncio.sleep(0.05)
@@ -109,11 +109,11 @@ def test_a_topic_that_appears_later_is_read(broker: RunningBroker, caplog: pytes
         assert (await asyncio.wait_for(waiting, 60)).topic == "appearing"
 
     consume(broker, work, "appearing", retry_backoff_max_ms=30)
-    missing = "topic 'appearing': UNKNOWN_TOPIC_OR_PARTITION; it is read once it can be"
+    missing = "topic 'appearing': UNKNOWN_TOPIC_OR_PARTITION; it is read as soon as it exists"
     assert caplog.messages.count(missing) == 1
 
 
-def test_seeking_throws_away_what_was_fetched(broker: RunningBroker, topic: str) -> None:
+def test_seeking_throws_away_what_was_fetched(broker: Topics, topic: str) -> None:
     broker.fill(topic, 500, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -134,7 +134,7 @@ def test_seeking_throws_away_what_was_fetched(broker: RunningBroker, topic: str)
     consume(broker, work)
 
 
-def test_a_paused_partition_gives_nothing_until_it_is_resumed(broker: RunningBroker, topic: str) -> None:
+def test_a_paused_partition_gives_nothing_until_it_is_resumed(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10, partition=0)
     broker.fill(topic, 10, partition=1)
 
@@ -152,7 +152,7 @@ def test_a_paused_partition_gives_nothing_until_it_is_resumed(broker: RunningBro
     consume(broker, work)
 
 
-def test_one_partition_can_be_asked_for_while_another_is_full(broker: RunningBroker, topic: str) -> None:
+def test_one_partition_can_be_asked_for_while_another_is_full(broker: Topics, topic: str) -> None:
     broker.fill(topic, 2000, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -168,7 +168,7 @@ def test_one_partition_can_be_asked_for_while_another_is_full(broker: RunningBro
     consume(broker, work, max_partition_fetch_bytes=2000)
 
 
-def test_offsets_are_looked_up(broker: RunningBroker, topic: str) -> None:
+def test_offsets_are_looked_up(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -186,7 +186,7 @@ def test_offsets_are_looked_up(broker: RunningBroker, topic: str) -> None:
     consume(broker, work)
 
 
-def test_latest_begins_with_what_comes_next(broker: RunningBroker, topic: str) -> None:
+def test_latest_begins_with_what_comes_next(broker: Topics, topic: str) -> None:
     broker.fill(topic, 5, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -197,7 +197,7 @@ def test_latest_begins_with_what_comes_next(broker: RunningBroker, topic: str) -
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest", "none"])
-def test_an_offset_out_of_range_goes_where_the_option_says(broker: RunningBroker, topic: str, reset: str) -> None:
+def test_an_offset_out_of_range_goes_where_the_option_says(broker: Topics, topic: str, reset: str) -> None:
     broker.fill(topic, 5, partition=0)
 
     async def work(consumer: Consumer) -> None:
@@ -221,7 +221,7 @@ def test_an_offset_out_of_range_goes_where_the_option_says(broker: RunningBroker
     consume(broker, work, auto_offset_reset=reset)
 
 
-def test_records_come_as_arrow_columns(broker: RunningBroker, topic: str) -> None:
+def test_records_come_as_arrow_columns(broker: Topics, topic: str) -> None:
     broker.fill(topic, 100, partition=0)
     broker.fill(topic, 30, partition=2)
 
@@ -242,7 +242,7 @@ def test_records_come_as_arrow_columns(broker: RunningBroker, topic: str) -> Non
     consume(broker, work, topic)
 
 
-def test_records_and_columns_may_take_turns(broker: RunningBroker, topic: str) -> None:
+def test_records_and_columns_may_take_turns(broker: Topics, topic: str) -> None:
     broker.fill(topic, 100)
 
     async def work(consumer: Consumer) -> None:
@@ -256,7 +256,7 @@ def test_records_and_columns_may_take_turns(broker: RunningBroker, topic: str) -
     consume(broker, work)
 
 
-def test_values_are_deserialized(broker: RunningBroker, topic: str) -> None:
+def test_values_are_deserialized(broker: Topics, topic: str) -> None:
     broker.append(topic, 0, [(b"k", b"5"), (None, None)])
 
     async def work(consumer: Consumer) -> None:
@@ -268,8 +268,8 @@ def test_values_are_deserialized(broker: RunningBroker, topic: str) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 1000])
-def test_what_a_deserializer_refuses_is_told_with_its_place_after_what_comes_before(
-    broker: RunningBroker, topic: str, at_once: int
+def test_an_error_of_a_deserializer_is_raised_with_its_place_after_the_records_before(
+    broker: Topics, topic: str, at_once: int
 ) -> None:
     broker.fill(topic, 100, per_batch=40)
     refused = {0, 57, 58}
@@ -301,7 +301,7 @@ def test_what_a_deserializer_refuses_is_told_with_its_place_after_what_comes_bef
     asyncio.run(work())
 
 
-def test_what_is_not_assigned_cannot_be_asked_for(broker: RunningBroker, topic: str) -> None:
+def test_an_unassigned_partition_cannot_be_read(broker: Topics, topic: str) -> None:
     async def work(consumer: Consumer) -> None:
         with pytest.raises(UnknownPartitionError, match="is not assigned to this consumer"):
             consumer.seek(TopicPartition(topic, 0), 1)
@@ -314,7 +314,7 @@ def test_what_is_not_assigned_cannot_be_asked_for(broker: RunningBroker, topic: 
     consume(broker, work)
 
 
-def test_a_stopped_consumer_ends_its_loop_and_refuses_more(broker: RunningBroker, topic: str) -> None:
+def test_a_stopped_consumer_ends_its_loop_and_refuses_more(broker: Topics, topic: str) -> None:
     async def main() -> None:
         consumer = Consumer(topic, bootstrap_servers=broker.bootstrap)
         with pytest.raises(ClosedError):

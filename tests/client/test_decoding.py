@@ -1,4 +1,4 @@
-"""Fetched bytes as records: what is left out, and in which order it is told."""
+"""Fetched bytes as records: the records that are skipped, and the order of records and errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kafkawire.client.arrow import MOST_DECODED, MOST_STORED, ArrowDecoder
-from kafkawire.client.decoding import Chunk, decode_chunk
+from kafkawire.client._bulk.arrow import MOST_DECODED, MOST_STORED, ArrowDecoder
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._consume.positions import Position
+from kafkawire.client._consume.records import Chunk, decode_chunk
 from kafkawire.client.errors import CorruptFetchError
-from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ConsumerOptions
-from kafkawire.client.positions import Position
 from kafkawire.records import BatchBuilder, ControlType, CorruptRecordError, transaction_marker
 
 PLACE = TopicPartition("t", 3)
@@ -144,7 +144,7 @@ def tight(base: int, count: int, size: int, **fields: Any) -> bytes:
     return batch(base, *[bytes(size)] * count, compression="zstd", **fields)
 
 
-def test_what_unpacks_to_a_thousand_times_its_size_comes_in_bounded_parts() -> None:
+def test_a_fetch_that_decompresses_to_a_thousand_times_its_size_comes_in_bounded_parts() -> None:
     each = 1024 * 1024
     data = b"".join(tight(number * 4, 4, each) for number in range(40))
     assert len(data) < MOST_STORED < 40 * 4 * each

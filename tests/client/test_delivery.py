@@ -7,12 +7,12 @@ import threading
 import pytest
 
 from kafkawire.client import RecordMetadata, RequestTimeoutError
-from kafkawire.client.delivery import Delivery
+from kafkawire.client._produce.batches import Delivery
 
 PLACE = RecordMetadata("t", 0, 5, 1)
 
 
-def test_a_place_is_told_to_who_asks_before_and_after() -> None:
+def test_callers_get_the_place_before_and_after_the_answer() -> None:
     delivery = Delivery()
     threading.Timer(0.02, delivery.set_result, [PLACE]).start()
     assert delivery.result(5) == PLACE

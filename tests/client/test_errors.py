@@ -49,7 +49,7 @@ def test_errors_survive_pickling(error: KafkaWireError) -> None:
     assert str(again) == str(error)
 
 
-def test_what_may_be_tried_again() -> None:
+def test_retriable_errors_are_marked() -> None:
     assert is_retriable(ConnectionLostError("gone"))
     assert is_retriable(error_for(3))
     assert not is_retriable(error_for(29))

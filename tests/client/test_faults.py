@@ -12,14 +12,15 @@ import pytest
 from tests.client.proxy import FaultyProxy
 
 from kafkawire.client import Admin, Consumer, NewTopic, Producer, RequestTimeoutError, TopicPartition
+from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.client.errors import ConnectionLostError
-from kafkawire.client.fetch import BulkReader
 from kafkawire.client.options import parse_address
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Restartable, RunningBroker
+    from tests.client.topics import Topics
 
     from kafkawire.client import RecordFuture
+    from kafkawire.testing import RunningBroker
 
 QUICK: dict[str, Any] = {
     "retry_backoff_ms": 5,
@@ -30,11 +31,11 @@ QUICK: dict[str, Any] = {
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 1)
 
 
-def port_of(broker: RunningBroker) -> int:
+def port_of(broker: Topics) -> int:
     return parse_address(broker.bootstrap)[1]
 
 
@@ -45,13 +46,13 @@ async def started(client: Producer | Admin) -> None:
             return await client.start()
 
 
-def stored(broker: RunningBroker, topic: str) -> list[int]:
+def stored(broker: Topics, topic: str) -> list[int]:
     with BulkReader(broker.bootstrap) as reader:
         return [int(value or 0) for batch in reader.read(topic, 0, 0) for value in batch.column("value").to_pylist()]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_cut_connections_neither_lose_nor_double_nor_reorder(broker: RunningBroker, topic: str, seed: int) -> None:
+def test_cut_connections_neither_lose_nor_double_nor_reorder(broker: Topics, topic: str, seed: int) -> None:
     dice = random.Random(seed)
 
     async def main() -> None:
@@ -72,7 +73,7 @@ def test_cut_connections_neither_lose_nor_double_nor_reorder(broker: RunningBrok
     asyncio.run(asyncio.wait_for(main(), 90))
 
 
-def test_a_consumer_reads_everything_once_over_connections_that_are_cut(broker: RunningBroker, topic: str) -> None:
+def test_a_consumer_reads_everything_once_over_connections_that_are_cut(broker: Topics, topic: str) -> None:
     broker.fill(topic, 4000, per_batch=50)
 
     async def main() -> None:
@@ -96,7 +97,7 @@ def test_a_consumer_reads_everything_once_over_connections_that_are_cut(broker: 
     asyncio.run(asyncio.wait_for(main(), 90))
 
 
-def test_a_slow_connection_is_only_slow(broker: RunningBroker, topic: str) -> None:
+def test_a_slow_connection_is_only_slow(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with FaultyProxy(port_of(broker)) as proxy:
             proxy.delay = 0.02
@@ -107,7 +108,7 @@ def test_a_slow_connection_is_only_slow(broker: RunningBroker, topic: str) -> No
     asyncio.run(main())
 
 
-def test_answers_that_never_come_end_in_time_and_the_next_ones_count(broker: RunningBroker, topic: str) -> None:
+def test_answers_that_never_come_end_in_time_and_the_next_ones_count(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with FaultyProxy(port_of(broker)) as proxy:
             settings: dict[str, Any] = {"request_timeout_ms": 100, "connect_timeout_ms": 100, **QUICK}
@@ -126,7 +127,7 @@ def test_answers_that_never_come_end_in_time_and_the_next_ones_count(broker: Run
     assert stored(broker, topic) == [0, 1]
 
 
-def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: RunningBroker) -> None:
+def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: Topics) -> None:
     async def main() -> None:
         async with FaultyProxy(port_of(broker)) as proxy:
             settings: dict[str, Any] = {"request_timeout_ms": 50, "connect_timeout_ms": 50, **QUICK}
@@ -142,7 +143,7 @@ def test_an_admin_call_to_a_dead_broker_ends_in_time(broker: RunningBroker) -> N
 
 @pytest.mark.parametrize("silent_from_the_start", [True, False])
 def test_calls_end_by_their_own_timeout_however_patient_requests_are(
-    broker: RunningBroker, topic: str, silent_from_the_start: bool
+    broker: Topics, topic: str, silent_from_the_start: bool
 ) -> None:
     """Requests have 40 seconds by default; a call that has less does not wait for them."""
 
@@ -182,7 +183,7 @@ def test_calls_end_by_their_own_timeout_however_patient_requests_are(
     asyncio.run(main())
 
 
-def test_a_request_that_arrives_after_its_own_retry_changes_nothing(broker: RunningBroker, topic: str) -> None:
+def test_a_request_that_arrives_after_its_own_retry_changes_nothing(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with FaultyProxy(port_of(broker)) as proxy:
             settings: dict[str, Any] = {"request_timeout_ms": 200, "delivery_timeout_ms": 60_000, **QUICK}
@@ -200,7 +201,7 @@ def test_a_request_that_arrives_after_its_own_retry_changes_nothing(broker: Runn
     assert stored(broker, topic) == [0, 1, 2]
 
 
-def test_a_group_member_survives_cuts(broker: RunningBroker, topic: str) -> None:
+def test_a_group_member_survives_cuts(broker: Topics, topic: str) -> None:
     broker.fill(topic, 300)
 
     async def main() -> None:
@@ -228,7 +229,7 @@ def test_a_group_member_survives_cuts(broker: RunningBroker, topic: str) -> None
     asyncio.run(main())
 
 
-def test_bulk_reading_goes_on_after_cuts(broker: RunningBroker, topic: str) -> None:
+def test_bulk_reading_goes_on_after_cuts(broker: Topics, topic: str) -> None:
     broker.fill(topic, 3000, per_batch=50)
 
     async def main() -> None:
@@ -250,9 +251,9 @@ def test_bulk_reading_goes_on_after_cuts(broker: RunningBroker, topic: str) -> N
     asyncio.run(asyncio.wait_for(main(), 90))
 
 
-def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(restartable: Restartable) -> None:
+def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(restartable: RunningBroker) -> None:
     async def main() -> None:
-        bootstrap = restartable.bootstrap
+        bootstrap = restartable.bootstrap_servers
         async with Admin(bootstrap_servers=bootstrap) as admin:
             await admin.create_topics([NewTopic(name="t", num_partitions=1)])
         settings: dict[str, Any] = {"bootstrap_servers": bootstrap, **QUICK}

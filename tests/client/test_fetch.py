@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkawire.client._bulk.reader import BulkReader
+from kafkawire.client._cluster.blocking_connection import SocketConnection
 from kafkawire.client.errors import ClientError, ClosedError, ConnectionLostError, RequestTimeoutError
-from kafkawire.client.fetch import BulkReader
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 COUNT = 5000
 
 
 @pytest.fixture(scope="module")
-def topic(broker: RunningBroker) -> str:
+def topic(broker: Topics) -> str:
     broker.create_topic("bulk", 3)
     broker.fill("bulk", COUNT)
     broker.fill("bulk", 10, partition=2)
@@ -30,13 +30,13 @@ def topic(broker: RunningBroker) -> str:
 
 
 @pytest.fixture
-def reader(broker: RunningBroker) -> Iterator[BulkReader]:
+def reader(broker: Topics) -> Iterator[BulkReader]:
     with BulkReader(broker.bootstrap, fetch_max_wait_ms=20) as reader:
         yield reader
 
 
 @pytest.fixture
-def impatient(broker: RunningBroker) -> Iterator[BulkReader]:
+def impatient(broker: Topics) -> Iterator[BulkReader]:
     with BulkReader(broker.bootstrap, fetch_max_wait_ms=20, default_api_timeout_ms=1000) as reader:
         yield reader
 
@@ -74,9 +74,7 @@ def test_partitions_and_offsets_are_looked_up(reader: BulkReader, topic: str) ->
     assert reader.offsets_at(topic, 1_700_000_000_004, [0, 1, 2]) == {0: 4, 1: None, 2: 4}
 
 
-def test_readings_follow_each_other_on_the_same_connection(
-    reader: BulkReader, topic: str, broker: RunningBroker
-) -> None:
+def test_readings_follow_each_other_on_the_same_connection(reader: BulkReader, topic: str, broker: Topics) -> None:
     values(reader.read(topic, 0, 0, 10))
     before = broker.connections_made()
     for _ in range(5):
@@ -85,7 +83,7 @@ def test_readings_follow_each_other_on_the_same_connection(
 
 
 def test_no_fetch_goes_out_on_a_connection_whose_session_is_about_over(
-    reader: BulkReader, topic: str, broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+    reader: BulkReader, topic: str, broker: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SocketConnection, "is_stale", True)
     before = broker.connections_made()
@@ -101,7 +99,7 @@ def test_readings_may_run_side_by_side(reader: BulkReader, topic: str) -> None:
     assert values(iter([first, *other])) == list(range(10))
 
 
-def test_a_reading_that_is_left_leaves_nothing_behind(reader: BulkReader, topic: str, broker: RunningBroker) -> None:
+def test_a_reading_that_is_left_leaves_nothing_behind(reader: BulkReader, topic: str, broker: Topics) -> None:
     reader.partitions(topic)
     threads, connections = set(threading.enumerate()), broker.connections_made()
     reading = reader.read(topic, 0, 0, COUNT, fetch_bytes=2000)
@@ -133,7 +131,7 @@ def test_a_topic_that_does_not_exist(reader: BulkReader, impatient: BulkReader) 
         impatient.latest("missing")
 
 
-def test_a_reader_that_is_closed_refuses(broker: RunningBroker, topic: str) -> None:
+def test_a_reader_that_is_closed_refuses(broker: Topics, topic: str) -> None:
     reader = BulkReader(broker.bootstrap)
     running = reader.read(topic, 0, 0, 10, columns=["offset"])
     first = next(running)
@@ -158,7 +156,7 @@ def test_a_bad_isolation_is_refused(reader: BulkReader, topic: str) -> None:
         reader.read(topic, 0, 0, 1, isolation="dirty")
 
 
-def test_a_large_answer_comes_in_parts(reader: BulkReader, broker: RunningBroker) -> None:
+def test_a_large_answer_comes_in_parts(reader: BulkReader, broker: Topics) -> None:
     broker.create_topic("large", max_message_bytes="30000000")
     broker.append("large", 0, [(None, bytes(1_000_000))] * 20, compression="zstd")
     batches = list(reader.read("large", 0, 0, 20, columns=["value"]))
@@ -167,7 +165,7 @@ def test_a_large_answer_comes_in_parts(reader: BulkReader, broker: RunningBroker
 
 
 def test_a_topic_that_unpacks_to_a_thousand_times_its_size_comes_in_bounded_parts(
-    reader: BulkReader, broker: RunningBroker
+    reader: BulkReader, broker: Topics
 ) -> None:
     broker.create_topic("tight")
     for _ in range(24):

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkawire.client import group
-from kafkawire.client.admin import Admin
-from kafkawire.client.consumer import Consumer
+from kafkawire.client._admin.admin import Admin
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._consume import group_member as group
+from kafkawire.client._consume.consumer import Consumer
+from kafkawire.client._consume.subscription import RebalanceListener
 from kafkawire.client.errors import NoOffsetError
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.client.subscription import RebalanceListener
 from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 4)
 
 
-def member(broker: RunningBroker, *topics: str, **options: Any) -> Consumer:
+def member(broker: Topics, *topics: str, **options: Any) -> Consumer:
     settings = {
         "group_id": "group-" + (topics[0] if topics else "x"),
         "auto_offset_reset": "earliest",
@@ -68,9 +68,7 @@ class Journal(RebalanceListener):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_members_share_a_topic_and_take_over_from_one_that_leaves(
-    broker: RunningBroker, topic: str, strategy: str
-) -> None:
+def test_members_share_a_topic_and_take_over_from_one_that_leaves(broker: Topics, topic: str, strategy: str) -> None:
     async def main() -> None:
         one = member(broker, topic, partition_assignment_strategy=strategy)
         other = member(broker, topic, partition_assignment_strategy=strategy)
@@ -86,9 +84,7 @@ def test_members_share_a_topic_and_take_over_from_one_that_leaves(
     asyncio.run(main())
 
 
-def test_eager_members_give_everything_up_and_cooperative_ones_only_what_moves(
-    broker: RunningBroker, topic: str
-) -> None:
+def test_eager_members_give_everything_up_and_cooperative_ones_only_what_moves(broker: Topics, topic: str) -> None:
     async def main(strategy: str, group: str) -> list[tuple[str, set[int]]]:
         journal = Journal()
         one = member(broker, group_id=group, partition_assignment_strategy=strategy)
@@ -111,7 +107,7 @@ def test_eager_members_give_everything_up_and_cooperative_ones_only_what_moves(
 
 @pytest.mark.parametrize("group", ["seeking", None])
 def test_nothing_comes_before_a_listener_that_takes_its_time_has_sought(
-    broker: RunningBroker, topic: str, group: str | None
+    broker: Topics, topic: str, group: str | None
 ) -> None:
     broker.fill(topic, 10, partition=0)
     first = TopicPartition(topic, 0)
@@ -131,7 +127,7 @@ def test_nothing_comes_before_a_listener_that_takes_its_time_has_sought(
     asyncio.run(main())
 
 
-def test_a_new_member_goes_on_where_the_group_committed(broker: RunningBroker, topic: str) -> None:
+def test_a_new_member_goes_on_where_the_group_committed(broker: Topics, topic: str) -> None:
     broker.fill(topic, 20, partition=0)
 
     async def main() -> None:
@@ -149,7 +145,7 @@ def test_a_new_member_goes_on_where_the_group_committed(broker: RunningBroker, t
     asyncio.run(main())
 
 
-def test_stopping_commits_what_was_handed_out(broker: RunningBroker, topic: str) -> None:
+def test_stopping_commits_what_was_handed_out(broker: Topics, topic: str) -> None:
     broker.fill(topic, 20, partition=0)
 
     async def main() -> None:
@@ -163,7 +159,7 @@ def test_stopping_commits_what_was_handed_out(broker: RunningBroker, topic: str)
 
 
 @pytest.mark.parametrize("at_once", [1, None])
-def test_a_commit_carries_the_epoch_of_what_was_read(broker: RunningBroker, topic: str, at_once: int | None) -> None:
+def test_a_commit_carries_the_epoch_of_what_was_read(broker: Topics, topic: str, at_once: int | None) -> None:
     broker.fill(topic, 10)
     place = TopicPartition(topic, 0)
 
@@ -181,7 +177,7 @@ def test_a_commit_carries_the_epoch_of_what_was_read(broker: RunningBroker, topi
     asyncio.run(main())
 
 
-def test_offsets_are_committed_in_the_background(broker: RunningBroker, topic: str) -> None:
+def test_offsets_are_committed_in_the_background(broker: Topics, topic: str) -> None:
     broker.fill(topic, 20, partition=0)
 
     async def main() -> None:
@@ -194,7 +190,7 @@ def test_offsets_are_committed_in_the_background(broker: RunningBroker, topic: s
     asyncio.run(main())
 
 
-def test_partitions_assigned_by_hand_can_be_committed_too(broker: RunningBroker, topic: str) -> None:
+def test_partitions_assigned_by_hand_can_be_committed_too(broker: Topics, topic: str) -> None:
     broker.fill(topic, 20, partition=0)
 
     async def main() -> None:
@@ -208,7 +204,7 @@ def test_partitions_assigned_by_hand_can_be_committed_too(broker: RunningBroker,
     asyncio.run(main())
 
 
-def test_nothing_committed_and_no_reset_is_an_error(broker: RunningBroker, topic: str) -> None:
+def test_nothing_committed_and_no_reset_is_an_error(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with member(broker, topic, auto_offset_reset="none") as one:
             with pytest.raises(NoOffsetError, match="nothing is committed, and auto_offset_reset is none"):
@@ -217,7 +213,7 @@ def test_nothing_committed_and_no_reset_is_an_error(broker: RunningBroker, topic
     asyncio.run(main())
 
 
-def test_a_pattern_follows_topics_that_appear(broker: RunningBroker) -> None:
+def test_a_pattern_follows_topics_that_appear(broker: Topics) -> None:
     broker.create_topic("pattern-1", 1)
 
     async def main() -> None:
@@ -232,7 +228,7 @@ def test_a_pattern_follows_topics_that_appear(broker: RunningBroker) -> None:
     asyncio.run(main())
 
 
-def test_another_subscription_changes_the_assignment(broker: RunningBroker, topic: str) -> None:
+def test_another_subscription_changes_the_assignment(broker: Topics, topic: str) -> None:
     broker.create_topic("second", 2)
 
     async def main() -> None:
@@ -248,7 +244,7 @@ def test_another_subscription_changes_the_assignment(broker: RunningBroker, topi
     asyncio.run(main())
 
 
-def test_a_member_that_asks_for_nothing_leaves_and_comes_back_when_it_asks(broker: RunningBroker, topic: str) -> None:
+def test_a_member_that_asks_for_nothing_leaves_and_comes_back_when_it_asks(broker: Topics, topic: str) -> None:
     broker.fill(topic, 4, partition=0)
 
     async def main() -> None:
@@ -260,7 +256,7 @@ def test_a_member_that_asks_for_nothing_leaves_and_comes_back_when_it_asks(broke
     asyncio.run(main())
 
 
-def test_a_member_that_waits_for_records_asks_all_the_while(broker: RunningBroker, topic: str) -> None:
+def test_a_member_that_waits_for_records_asks_all_the_while(broker: Topics, topic: str) -> None:
     journal = Journal()
 
     async def main() -> None:
@@ -276,7 +272,7 @@ def test_a_member_that_waits_for_records_asks_all_the_while(broker: RunningBroke
     asyncio.run(main())
 
 
-def test_a_member_that_asks_while_it_is_leaving_comes_back(broker: RunningBroker, topic: str) -> None:
+def test_a_member_that_asks_while_it_is_leaving_comes_back(broker: Topics, topic: str) -> None:
     class Slow(Journal):
         def __init__(self) -> None:
             super().__init__()
@@ -303,7 +299,7 @@ def test_a_member_that_asks_while_it_is_leaving_comes_back(broker: RunningBroker
     asyncio.run(main())
 
 
-def test_a_static_member_comes_back_without_a_rebalance(broker: RunningBroker, topic: str) -> None:
+def test_a_static_member_comes_back_without_a_rebalance(broker: Topics, topic: str) -> None:
     async def main() -> None:
         journal = Journal()
         one = member(broker, group_id="static", group_instance_id="one")
@@ -322,7 +318,7 @@ def test_a_static_member_comes_back_without_a_rebalance(broker: RunningBroker, t
     asyncio.run(main())
 
 
-def test_a_listener_may_look_up_seek_pause_and_commit(broker: RunningBroker, topic: str) -> None:
+def test_a_listener_may_look_up_seek_pause_and_commit(broker: Topics, topic: str) -> None:
     broker.fill(topic, 10)
     first = TopicPartition(topic, 0)
 
@@ -354,7 +350,7 @@ def test_a_listener_may_look_up_seek_pause_and_commit(broker: RunningBroker, top
 
 
 def test_a_member_that_cannot_go_on_says_so_instead_of_waiting_forever(
-    broker: RunningBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+    broker: Topics, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("ours")
@@ -369,7 +365,7 @@ def test_a_member_that_cannot_go_on_says_so_instead_of_waiting_forever(
     asyncio.run(main())
 
 
-def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: RunningBroker, topic: str) -> None:
+def test_a_group_with_no_common_strategy_is_an_error_for_the_latecomer(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with (
             member(broker, topic, partition_assignment_strategy="range") as one,

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.client.fake import FakeBroker
+from tests.client.scripted_broker import ScriptedBroker
 
 from kafkawire.client import Admin, GroupDescription, GroupMember, TopicPartition
 from kafkawire.messages import ConsumerGroupDescribeResponse, DescribeGroupsResponse, FindCoordinatorResponse
@@ -50,20 +50,23 @@ def modern_group(request: Any, version: int) -> ConsumerGroupDescribeResponse:
 def described(group: str, **modern: Any) -> GroupDescription:
     async def main() -> GroupDescription:
         handlers = {"FindCoordinator": coordinator, "DescribeGroups": no_classic_group, **modern}
-        async with FakeBroker(handlers) as fake, Admin(bootstrap_servers=fake.bootstrap) as admin:
+        async with ScriptedBroker(handlers) as fake, Admin(bootstrap_servers=fake.bootstrap) as admin:
             (found,) = await admin.describe_groups([group])
             return found
 
     return asyncio.run(main())
 
 
-def test_what_is_no_classic_group_is_described_as_one_of_the_new_protocol() -> None:
-    member = GroupMember("m", None, "c", "/h", [TopicPartition("t", 0), TopicPartition("t", 2)])
-    expected = GroupDescription("modern", "Stable", "consumer", "uniform", 0, [member], "consumer")
+def test_a_group_that_is_not_classic_is_described_as_one_of_the_new_protocol() -> None:
+    places = [TopicPartition("t", 0), TopicPartition("t", 2)]
+    member = GroupMember("m", None, "c", "/h", places, epoch=0, target=[])
+    expected = GroupDescription(
+        "modern", "Stable", "consumer", "uniform", 0, [member], "consumer", epoch=0, assignment_epoch=0
+    )
     assert described("modern", ConsumerGroupDescribe=modern_group) == expected
 
 
 @pytest.mark.parametrize("modern", [{}, {"ConsumerGroupDescribe": modern_group}])
-def test_a_group_that_is_neither_is_not_found_as_the_broker_said_first(modern: dict[str, Any]) -> None:
+def test_a_group_of_neither_kind_raises_the_first_error_of_the_broker(modern: dict[str, Any]) -> None:
     with pytest.raises(GroupIdNotFoundError, match="no classic"):
         described("nowhere", **modern)

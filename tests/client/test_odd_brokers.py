@@ -1,4 +1,4 @@
-"""Brokers that answer oddly: sessions that vanish, leaders that move, bytes that are no batch."""
+"""Brokers that answer oddly: sessions that vanish, leaders that move, bytes that are not a batch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.client.fake import FakeBroker
+from tests.client.scripted_broker import ScriptedBroker
 from tests.client.topics import batch_of
 
-from kafkawire.client import ClientError, Consumer, TopicPartition, fetcher
-from kafkawire.client.fetch import BulkReader
+from kafkawire.client import ClientError, Consumer, TopicPartition
+from kafkawire.client._bulk.reader import BulkReader
+from kafkawire.client._consume import records
 from kafkawire.messages import FetchResponse, ListOffsetsResponse
 from kafkawire.messages.errors import TopicAuthorizationFailedError
 from kafkawire.records import CorruptRecordError
@@ -62,7 +63,7 @@ def refusing(code: int) -> FetchResponse:
 
 
 async def read(log: Log, count: int, **options: Any) -> list[int]:
-    async with FakeBroker({"Fetch": log.fetch}) as broker:
+    async with ScriptedBroker({"Fetch": log.fetch}) as broker:
         broker.topics["t"] = 1
         settings = {"fetch_max_wait_ms": 10, "retry_backoff_ms": 5, **options}
         async with Consumer(bootstrap_servers=broker.bootstrap, **settings) as consumer:
@@ -83,7 +84,7 @@ async def read(log: Log, count: int, **options: Any) -> list[int]:
         [FetchResponse(session_id=7, responses=[FetchResponse.FetchableTopicResponse(topic="other")])],
     ],
 )
-def test_what_passes_is_waited_out(odd: list[Any]) -> None:
+def test_passing_errors_are_retried(odd: list[Any]) -> None:
     assert asyncio.run(read(Log(*odd), 40)) == list(range(40))
 
 
@@ -100,31 +101,31 @@ def test_a_lost_session_starts_over_with_everything() -> None:
     assert log.sessions[:3] == [(0, 0), (7, 1), (0, 0)]
 
 
-def test_what_does_not_pass_is_told() -> None:
+def test_lasting_errors_are_raised() -> None:
     with pytest.raises(TopicAuthorizationFailedError, match="t-0 at offset 0"):
         asyncio.run(read(Log(refusing(TOPIC_AUTHORIZATION)), 1))
 
 
-def test_a_batch_that_never_comes_whole_is_told() -> None:
+def test_a_batch_that_never_comes_whole_is_an_error() -> None:
     with pytest.raises(ClientError, match=r"t-0: the batch at offset 0 does not fit max_partition_fetch_bytes"):
         asyncio.run(read(Log(batch(0, 10)[:-1]), 1))
 
 
-def test_records_of_the_past_are_told() -> None:
-    with pytest.raises(ClientError, match="t-0: the broker keeps sending what lies before offset 10"):
+def test_records_of_the_past_are_an_error() -> None:
+    with pytest.raises(ClientError, match="t-0: the broker keeps sending batches before offset 10"):
         asyncio.run(read(Log(0, 0), 11))
 
 
-def test_a_fault_of_ours_is_told_too_instead_of_waiting_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_fault_is_raised_instead_of_waiting_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(fetcher, "scan_batches", broken)
+    monkeypatch.setattr(records, "scan_batches", broken)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(read(Log(), 1))
 
 
-def test_a_partition_that_an_answer_about_offsets_leaves_out_is_told() -> None:
+def test_a_partition_that_an_answer_about_offsets_leaves_out_is_an_error() -> None:
     complaint = "t-0: the broker's answer leaves it out"
 
     def read(bootstrap: str) -> None:
@@ -133,7 +134,7 @@ def test_a_partition_that_an_answer_about_offsets_leaves_out_is_told() -> None:
 
     async def main() -> None:
         handlers = {"Fetch": Log().fetch, "ListOffsets": lambda request, version: ListOffsetsResponse()}
-        async with FakeBroker(handlers) as broker:
+        async with ScriptedBroker(handlers) as broker:
             broker.topics["t"] = 1
             await asyncio.to_thread(read, broker.bootstrap)
             async with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
@@ -146,12 +147,12 @@ def test_a_partition_that_an_answer_about_offsets_leaves_out_is_told() -> None:
     asyncio.run(main())
 
 
-def test_bytes_that_are_no_batch_are_told() -> None:
+def test_bytes_that_are_not_a_batch_are_an_error() -> None:
     with pytest.raises(CorruptRecordError, match="size field 0"):
         asyncio.run(read(Log(bytes(100)), 1))
 
 
-def test_what_is_good_before_the_damage_is_handed_out_first() -> None:
+def test_good_records_before_the_damage_are_returned_first() -> None:
     log = Log(batch(0, 10) + bytes(100), bytes(100))
     with pytest.raises(CorruptRecordError):
         asyncio.run(read(log, 11))
@@ -160,7 +161,7 @@ def test_what_is_good_before_the_damage_is_handed_out_first() -> None:
 
 def bulk(log: Log) -> list[int]:
     async def main() -> list[int]:
-        async with FakeBroker({"Fetch": log.fetch}) as broker:
+        async with ScriptedBroker({"Fetch": log.fetch}) as broker:
             broker.topics["t"] = 1
 
             def work() -> list[int]:
@@ -182,11 +183,11 @@ def test_bulk_reading_waits_out_what_passes(odd: list[Any]) -> None:
     ("odd", "complaint"),
     [
         ([refusing(TOPIC_AUTHORIZATION)], "TOPIC_AUTHORIZATION_FAILED"),
-        ([batch(0, 10)[:-1]], "larger than a fetch of"),
-        ([0, 0], "keeps sending what lies before offset 10"),
+        ([batch(0, 10)[:-1]], "does not fit a fetch of"),
+        ([0, 0], "keeps sending batches before offset 10"),
         ([bytes(100)], "size field 0"),
     ],
 )
-def test_bulk_reading_tells_what_does_not(odd: list[Any], complaint: str) -> None:
+def test_bulk_reading_raises_lasting_errors(odd: list[Any], complaint: str) -> None:
     with pytest.raises(Exception, match=complaint):
         bulk(Log(*odd))

@@ -16,25 +16,28 @@ from kafkawire.client import (
     Producer,
     ResourceType,
     TopicPartition,
+    TransactionError,
 )
-from kafkawire.client.fetch import BulkReader
+from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.messages import api
 from kafkawire.wire import Negotiated
+from kafkawire.wire.negotiation import Features
 
 if TYPE_CHECKING:
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 APIS = (
     *("Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup"),
     *("Heartbeat", "LeaveGroup", "SyncGroup", "DescribeGroups", "ListGroups", "CreateTopics", "DeleteTopics"),
     *("DeleteRecords", "InitProducerId", "DescribeConfigs", "CreatePartitions", "DescribeLogDirs"),
+    *("AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"),
 )
 RELEASES = {
-    "0.11": (3, 5, 2, 4, 3, 3, 1, 2, 1, 1, 1, 1, 1, 2, 1, 0, 0, 0, 0, 0),
-    "1.1": (5, 7, 2, 5, 3, 3, 1, 2, 1, 1, 1, 1, 1, 2, 1, 0, 0, 1, 0, 0),
-    "2.3": (7, 11, 5, 8, 7, 5, 2, 5, 3, 2, 3, 4, 2, 3, 3, 1, 1, 2, 1, 1),
-    "2.8": (9, 12, 6, 11, 8, 7, 3, 7, 4, 4, 5, 5, 4, 7, 6, 2, 4, 4, 3, 2),
-    "3.6": (9, 15, 8, 12, 8, 8, 4, 9, 4, 5, 5, 5, 4, 7, 6, 2, 4, 4, 3, 4),
+    "0.11": (3, 5, 2, 4, 3, 3, 1, 2, 1, 1, 1, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    "1.1": (5, 7, 2, 5, 3, 3, 1, 2, 1, 1, 1, 1, 1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+    "2.3": (7, 11, 5, 8, 7, 5, 2, 5, 3, 2, 3, 4, 2, 3, 3, 1, 1, 2, 1, 1, 1, 1, 1, 2),
+    "2.8": (9, 12, 6, 11, 8, 7, 3, 7, 4, 4, 5, 5, 4, 7, 6, 2, 4, 4, 3, 2, 3, 3, 3, 3),
+    "3.6": (9, 15, 8, 12, 8, 8, 4, 9, 4, 5, 5, 5, 4, 7, 6, 2, 4, 4, 3, 4, 4, 3, 3, 3),
 }
 
 
@@ -48,10 +51,11 @@ def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         return min(negotiate(self, which), most.get(api(which).name, 99))
 
     monkeypatch.setattr(Negotiated, "version", capped)
+    monkeypatch.setattr(Features, "level", lambda self, name: 0)  # there are no features in these releases
     return str(request.param)
 
 
-def test_everything_works_with_what_the_release_has(broker: RunningBroker, release: str) -> None:
+def test_everything_works_with_what_the_release_has(broker: Topics, release: str) -> None:
     name = f"of-{release}"
     settings: dict[str, Any] = {"bootstrap_servers": broker.bootstrap}
 
@@ -87,5 +91,32 @@ def test_everything_works_with_what_the_release_has(broker: RunningBroker, relea
             return [
                 int(value or 0) for each in reader.read(name, 0, 2, 5) for value in each.column("value").to_pylist()
             ]
+
+    asyncio.run(main())
+
+
+def test_transactions_work_with_what_the_release_has(broker: Topics, release: str) -> None:
+    name = f"transactions-of-{release}"
+    broker.create_topic(name)
+    place = TopicPartition(name, 0)
+    settings: dict[str, Any] = {"bootstrap_servers": broker.bootstrap}
+
+    async def main() -> None:
+        async with Producer(transactional_id=name, **settings) as producer, Admin(**settings) as admin:
+            for number in range(4):
+                await producer.begin()
+                await producer.send_and_wait(name, b"%d" % number)
+                await producer.send_offsets_to_transaction({place: number}, name)
+                await (producer.abort() if number % 2 else producer.commit())
+            async with Producer(transactional_id=name, **settings):
+                await producer.begin()
+                await producer.send(name, b"zombie")
+                with pytest.raises(TransactionError):
+                    await producer.commit()
+            reading: dict[str, Any] = {"isolation_level": "read_committed", "auto_offset_reset": "earliest"}
+            async with Consumer(**settings, **reading) as consumer:
+                consumer.assign([place])
+                assert [(await consumer.getone()).value for _ in range(2)] == [b"0", b"2"]
+            assert (await admin.list_group_offsets(name))[place].offset == 2
 
     asyncio.run(main())

@@ -34,13 +34,13 @@ def test_keywords_and_dotted_names_are_one_set() -> None:
         (ClientOptions, {"client_id": 5}, "option client_id: expected str, found 5"),
         (ClientOptions, {"ssl_context": "x"}, "option ssl_context: expected SSLContext, found 'x'"),
         (ProducerOptions, {"BOOTSTRAP_SERVERS": "k"}, "did you mean 'bootstrap_servers'?"),
-        (ProducerOptions, {"retries": 3}, "no option 'retries' for the producer: records are sent again until"),
-        (ProducerOptions, {"transactional.id": "t"}, "no option 'transactional.id' for the producer: there are no"),
-        (ClientOptions, {"ssl.truststore.location": "t.jks"}, "for a client: set ssl_cafile, a file of PEM"),
+        (ProducerOptions, {"retries": 3}, "no option 'retries' for the producer: records are resent until"),
+        (ProducerOptions, {"transactional.id": "t", "acks": 1}, "transactional_id needs acks=all"),
+        (ClientOptions, {"ssl.truststore.location": "t.jks"}, "for a client: set ssl_cafile, a PEM file"),
         (ProducerOptions, {"linger_ms": -1}, "option linger_ms: expected 0 or more, found -1"),
         (ProducerOptions, {"linger.ms": "nan"}, "option linger.ms: expected 0 or more, found 'nan'"),
         (ClientOptions, {"max.in.flight": 0}, "option max.in.flight: expected 1 or more, found 0"),
-        (ConsumerOptions, {"value_deserializer": "json"}, "expected something to call, found 'json'"),
+        (ConsumerOptions, {"value_deserializer": "json"}, "expected a callable, found 'json'"),
         (ClientOptions, {"bootstrap_servers": []}, "option bootstrap_servers: no server is given"),
         (ClientOptions, {"bootstrap_servers": [("k", 1)]}, "expected host:port or a list of them, found [('k', 1)]"),
         (
@@ -68,7 +68,7 @@ def test_idempotence_follows_the_acknowledgements_unless_it_is_asked_for() -> No
     ("name", "meaning"),
     [("smallest", "earliest"), ("beginning", "earliest"), ("largest", "latest"), ("end", "latest"), ("error", "none")],
 )
-def test_where_to_begin_goes_by_the_names_of_librdkafka_too(name: str, meaning: str) -> None:
+def test_offset_resets_accept_the_names_of_librdkafka_too(name: str, meaning: str) -> None:
     assert read_options(ConsumerOptions, {"auto.offset.reset": name}, {}).auto_offset_reset == meaning
 
 
@@ -92,7 +92,7 @@ def test_addresses(text: str, address: tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize("text", [":9092", "kafka:http", "kafka:0", "kafka:65536", "kafka:"])
-def test_what_is_no_address(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="expected host:port"):
         parse_address(text)
 

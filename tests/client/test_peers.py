@@ -13,13 +13,13 @@ from kafkawire.client import Consumer, Producer, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 4)
 
 
@@ -71,7 +71,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("ours_leads", [True, False])
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
-def test_a_group_shared_with_librdkafka(broker: RunningBroker, topic: str, strategy: str, ours_leads: bool) -> None:
+def test_a_group_shared_with_librdkafka(broker: Topics, topic: str, strategy: str, ours_leads: bool) -> None:
     async def main() -> None:
         settings: dict[str, Any] = {
             "bootstrap_servers": broker.bootstrap,
@@ -99,7 +99,7 @@ def test_a_group_shared_with_librdkafka(broker: RunningBroker, topic: str, strat
     asyncio.run(main())
 
 
-def test_librdkafka_and_we_put_a_key_into_the_same_partition(broker: RunningBroker, topic: str) -> None:
+def test_librdkafka_and_we_put_a_key_into_the_same_partition(broker: Topics, topic: str) -> None:
     keys = [b"key-%d" % number for number in range(50)]
     theirs: dict[bytes, int] = {}
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "partitioner": "murmur2_random"})

@@ -7,7 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.topics import until
 
+from kafkawire.client._bulk.reader import BulkReader
+from kafkawire.client._produce.partitioner import partition_of_key
+from kafkawire.client._produce.producer import Producer
 from kafkawire.client.errors import (
     ClosedError,
     OptionError,
@@ -15,27 +19,24 @@ from kafkawire.client.errors import (
     RequestTimeoutError,
     UnknownPartitionError,
 )
-from kafkawire.client.fetch import BulkReader
-from kafkawire.client.partitioner import partition_of_key
-from kafkawire.client.producer import Producer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from tests.client.conftest import RunningBroker
+    from tests.client.topics import Topics
 
 
 @pytest.fixture
-def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 4)
 
 
-def rows(broker: RunningBroker, topic: str, partition: int = 0) -> list[dict[str, Any]]:
+def rows(broker: Topics, topic: str, partition: int = 0) -> list[dict[str, Any]]:
     with BulkReader(broker.bootstrap) as reader:
         return [row for batch in reader.read(topic, partition, 0) for row in batch.to_pylist()]
 
 
-def produce(broker: RunningBroker, work: Callable[[Producer], Coroutine[Any, Any, None]], **options: Any) -> None:
+def produce(broker: Topics, work: Callable[[Producer], Coroutine[Any, Any, None]], **options: Any) -> None:
     async def main() -> None:
         async with Producer(bootstrap_servers=broker.bootstrap, **options) as producer:
             await work(producer)
@@ -45,7 +46,7 @@ def produce(broker: RunningBroker, work: Callable[[Producer], Coroutine[Any, Any
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("acks", ["all", 1, 0])
-def test_records_arrive_as_they_were_sent(broker: RunningBroker, topic: str, codec: str, acks: object) -> None:
+def test_records_arrive_as_they_were_sent(broker: Topics, topic: str, codec: str, acks: object) -> None:
     async def work(producer: Producer) -> None:
         place = await producer.send_and_wait(topic, b"v", b"k", 2, 1_700_000_000_000, [("h", b"1"), ("h", None)])
         assert place[:2] == (topic, 2)
@@ -53,6 +54,7 @@ def test_records_arrive_as_they_were_sent(broker: RunningBroker, topic: str, cod
         await producer.send_and_wait(topic, None, b"tombstone", 2, 5)
 
     produce(broker, work, acks=acks, compression_type=codec)
+    until(lambda: len(rows(broker, topic, 2)) == 2)  # with acks 0 nobody knows when
     first, second = rows(broker, topic, 2)
     assert (first["key"], first["value"]) == (b"k", b"v")
     assert first["timestamp"].timestamp() == 1_700_000_000
@@ -60,7 +62,7 @@ def test_records_arrive_as_they_were_sent(broker: RunningBroker, topic: str, cod
     assert (second["key"], second["value"]) == (b"tombstone", None)
 
 
-def test_a_key_goes_where_java_puts_it(broker: RunningBroker, topic: str) -> None:
+def test_a_key_goes_where_java_puts_it(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         for number in range(50):
             place = await producer.send_and_wait(topic, b"x", b"key-%d" % number)
@@ -69,7 +71,7 @@ def test_a_key_goes_where_java_puts_it(broker: RunningBroker, topic: str) -> Non
     produce(broker, work)
 
 
-def test_records_without_keys_stick_to_a_partition_while_its_batch_has_room(broker: RunningBroker, topic: str) -> None:
+def test_records_without_keys_stick_to_a_partition_while_its_batch_has_room(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         futures = [await producer.send(topic, bytes(100)) for _ in range(2000)]
         await producer.flush()
@@ -82,7 +84,7 @@ def test_records_without_keys_stick_to_a_partition_while_its_batch_has_room(brok
     produce(broker, work, max_batch_size=2_000, linger_ms=60_000)
 
 
-def test_a_partitioner_of_ones_own_decides(broker: RunningBroker, topic: str) -> None:
+def test_a_partitioner_of_ones_own_decides(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         assert (await producer.send_and_wait(topic, b"x", b"k")).partition == 3
         assert (await producer.send_and_wait(topic, b"x")).partition == 3
@@ -90,7 +92,7 @@ def test_a_partitioner_of_ones_own_decides(broker: RunningBroker, topic: str) ->
     produce(broker, work, partitioner=lambda key, every, available: every[-1])
 
 
-def test_serializers_make_bytes(broker: RunningBroker, topic: str) -> None:
+def test_serializers_make_bytes(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         await producer.send_and_wait(topic, {"a": 1}, "key", 0)
 
@@ -98,7 +100,7 @@ def test_serializers_make_bytes(broker: RunningBroker, topic: str) -> None:
     assert [(row["key"], row["value"]) for row in rows(broker, topic)] == [(b"key", b"{'a': 1}")]
 
 
-def test_linger_collects_and_flush_does_not_wait_for_it(broker: RunningBroker, topic: str) -> None:
+def test_linger_collects_and_flush_does_not_wait_for_it(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         futures = [await producer.send(topic, b"%d" % number, partition=0) for number in range(10)]
         await asyncio.sleep(0.02)
@@ -109,7 +111,7 @@ def test_linger_collects_and_flush_does_not_wait_for_it(broker: RunningBroker, t
     produce(broker, work, linger_ms=60_000)
 
 
-def test_linger_ends_by_itself(broker: RunningBroker, topic: str) -> None:
+def test_linger_ends_by_itself(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         future = await producer.send(topic, b"x")
         assert (await asyncio.wait_for(future, 60)).offset == 0
@@ -117,7 +119,7 @@ def test_linger_ends_by_itself(broker: RunningBroker, topic: str) -> None:
     produce(broker, work, linger_ms=20)
 
 
-def test_stopping_sends_what_is_left(broker: RunningBroker, topic: str) -> None:
+def test_stopping_sends_what_is_left(broker: Topics, topic: str) -> None:
     async def main() -> None:
         producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": "60000"})
         await producer.start()
@@ -130,7 +132,7 @@ def test_stopping_sends_what_is_left(broker: RunningBroker, topic: str) -> None:
     asyncio.run(main())
 
 
-def test_back_pressure_lets_everything_through_in_the_end(broker: RunningBroker, topic: str) -> None:
+def test_back_pressure_lets_everything_through_in_the_end(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         futures = [await producer.send(topic, bytes(1000), partition=0) for _ in range(300)]
         await producer.flush()
@@ -139,7 +141,7 @@ def test_back_pressure_lets_everything_through_in_the_end(broker: RunningBroker,
     produce(broker, work, buffer_memory=20_000)
 
 
-def test_a_record_that_no_request_can_hold_is_refused(broker: RunningBroker, topic: str) -> None:
+def test_a_record_that_no_request_can_hold_is_refused(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         with pytest.raises(RecordTooLargeError, match="max_request_size is 1000"):
             await producer.send(topic, bytes(1001))
@@ -150,7 +152,7 @@ def test_a_record_that_no_request_can_hold_is_refused(broker: RunningBroker, top
     produce(broker, work, max_request_size=1000)
 
 
-def test_a_partition_or_topic_that_is_not_there(broker: RunningBroker, topic: str) -> None:
+def test_a_partition_or_topic_that_is_not_there(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         with pytest.raises(UnknownPartitionError, match=r"-9: the topic has 4 partitions"):
             await producer.send(topic, b"x", partition=9)
@@ -164,7 +166,7 @@ def test_a_partition_or_topic_that_is_not_there(broker: RunningBroker, topic: st
     produce(broker, in_vain, max_block_ms=100)
 
 
-def test_a_delivery_that_nobody_waits_for_any_more_disturbs_nobody(broker: RunningBroker, topic: str) -> None:
+def test_a_delivery_that_nobody_waits_for_any_more_disturbs_nobody(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         (await producer.send(topic, b"x", partition=0)).cancel()
         await producer.flush()

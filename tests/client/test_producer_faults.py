@@ -7,17 +7,17 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.fake import SILENCE
-from tests.client.produced import LOSE_ANSWER, LOSE_REQUEST, STORED, TOO_LARGE, ProducedLog
+from tests.client.produced_log import LOSE_ANSWER, LOSE_REQUEST, STORED, TOO_LARGE, ProducedLog
+from tests.client.scripted_broker import SILENCE
 
+from kafkawire.client._produce.producer import Producer
 from kafkawire.client.errors import BufferFullError, RequestTimeoutError
-from kafkawire.client.producer import Producer
 from kafkawire.messages.errors import MessageTooLargeError
 
 if TYPE_CHECKING:
     from kafkawire.client import RecordFuture
 
-pytestmark = pytest.mark.usefixtures("unhurried")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 NOT_ENOUGH_REPLICAS, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_PRODUCER = 19, 6, 45, 59
 QUICK = {"retry_backoff_ms": 2, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5}
@@ -277,7 +277,7 @@ def test_epochs_that_are_used_up_make_a_new_producer_id() -> None:
             producer = producer_to(fake.bootstrap)
             await producer.start()
             await producer.send_and_wait("t", b"before")
-            (queue,) = producer._queues.values()
+            (queue,) = producer._accumulator.queues.values()
             assert queue.identity is not None
             queue.identity = queue.identity._replace(epoch=32767)
             log.state.clear()

@@ -13,15 +13,15 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from tests.client.fake import SILENCE, FakeBroker
+from tests.client.scripted_broker import SILENCE, ScriptedBroker
 
-from kafkawire.client import sockets
-from kafkawire.client.admin import Admin
-from kafkawire.client.cluster import Cluster
-from kafkawire.client.connection import Connection
+from kafkawire.client._admin.admin import Admin
+from kafkawire.client._cluster import blocking_connection as sockets
+from kafkawire.client._cluster.blocking_connection import SocketConnection
+from kafkawire.client._cluster.cluster import Cluster
+from kafkawire.client._cluster.connection import Connection
 from kafkawire.client.errors import AuthenticationFailedError, ClosedError, ConnectionLostError
 from kafkawire.client.options import ClientOptions
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -66,9 +66,9 @@ class ScramServer:
         return SaslAuthenticateResponse(auth_bytes=f"v={final}".encode())
 
 
-def broker_with_scram(mechanism: str, password: bytes = b"secret") -> FakeBroker:
+def broker_with_scram(mechanism: str, password: bytes = b"secret") -> ScriptedBroker:
     server = ScramServer("sha256" if mechanism.endswith("256") else "sha512", password)
-    return FakeBroker(
+    return ScriptedBroker(
         {
             "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=[mechanism]),
             "SaslAuthenticate": server.answer,
@@ -76,7 +76,7 @@ def broker_with_scram(mechanism: str, password: bytes = b"secret") -> FakeBroker
     )
 
 
-async def open_both(broker: FakeBroker, host: str = "127.0.0.1", **options: Any) -> None:
+async def open_both(broker: ScriptedBroker, host: str = "127.0.0.1", **options: Any) -> None:
     """Connect over asyncio and over a blocking socket."""
     settings = ClientOptions(**options)
     (await Connection.open(host, broker.port, settings)).close()
@@ -86,7 +86,7 @@ async def open_both(broker: FakeBroker, host: str = "127.0.0.1", **options: Any)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_scram_lets_in_who_knows_the_password(mechanism: Any) -> None:
+def test_scram_accepts_the_right_password(mechanism: Any) -> None:
     async def main() -> None:
         async with broker_with_scram(mechanism) as broker:
             await open_both(
@@ -101,7 +101,7 @@ def test_scram_lets_in_who_knows_the_password(mechanism: Any) -> None:
     asyncio.run(main())
 
 
-def test_scram_keeps_out_who_does_not() -> None:
+def test_scram_refuses_a_wrong_password() -> None:
     async def main() -> None:
         async with broker_with_scram("SCRAM-SHA-256", b"another") as broker:
             with pytest.raises(AuthenticationFailedError, match="SASL SCRAM-SHA-256 as 'ada': wrong proof"):
@@ -116,8 +116,8 @@ def test_scram_keeps_out_who_does_not() -> None:
     asyncio.run(main())
 
 
-def tls_broker() -> FakeBroker:
-    broker = FakeBroker()
+def tls_broker() -> ScriptedBroker:
+    broker = ScriptedBroker()
     broker.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     broker.tls.load_cert_chain(CERTIFICATE)
     return broker
@@ -155,8 +155,8 @@ def test_plain_text_on_a_tls_port_says_what_may_be_wrong() -> None:
     asyncio.run(main())
 
 
-def lets_in_for(milliseconds: int, **handlers: Any) -> FakeBroker:
-    return FakeBroker(
+def lets_in_for(milliseconds: int, **handlers: Any) -> ScriptedBroker:
+    return ScriptedBroker(
         {
             "SaslHandshake": lambda request, version: SaslHandshakeResponse(mechanisms=["PLAIN"]),
             "SaslAuthenticate": lambda request, version: SaslAuthenticateResponse(session_lifetime_ms=milliseconds),
@@ -165,7 +165,7 @@ def lets_in_for(milliseconds: int, **handlers: Any) -> FakeBroker:
     )
 
 
-@pytest.mark.usefixtures("unhurried")
+@pytest.mark.usefixtures("virtual_time")
 def test_a_connection_that_is_let_in_for_a_while_is_replaced_before_that_is_over() -> None:
     async def main() -> None:
         async with lets_in_for(1000) as broker, Admin(bootstrap_servers=broker.bootstrap, **LOGIN) as admin:
@@ -181,7 +181,7 @@ def test_a_connection_that_is_let_in_for_a_while_is_replaced_before_that_is_over
     asyncio.run(main())
 
 
-@pytest.mark.usefixtures("unhurried")
+@pytest.mark.usefixtures("virtual_time")
 def test_a_busy_connection_is_replaced_too_and_nothing_that_waits_on_it_is_lost() -> None:
     async def main() -> None:
         async with lets_in_for(1000, Heartbeat=lambda request, version: HeartbeatResponse()) as broker:
@@ -204,7 +204,7 @@ def test_a_busy_connection_is_replaced_too_and_nothing_that_waits_on_it_is_lost(
 
 
 @pytest.mark.parametrize("turns", [1, 5])
-@pytest.mark.usefixtures("unhurried")
+@pytest.mark.usefixtures("virtual_time")
 def test_a_connection_that_is_being_replaced_is_closed_with_its_cluster(turns: int) -> None:
     async def main() -> None:
         async with lets_in_for(1000, Heartbeat=lambda request, version: SILENCE) as broker:

@@ -1,21 +1,21 @@
-"""Fetch sessions: what a broker is told, and what it is not told again."""
+"""Fetch sessions: partitions that a request names, and partitions that it leaves out."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.client.sessions import FetchSession, Wanted
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.messages import FetchRequest, FetchResponse
+from kafkawire.wire.fetch_sessions import ClientSession, FetchPosition
 
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def wanted(offset: int, topic_id: int = 1) -> Wanted:
-    return Wanted(UUID(int=topic_id), offset, 0, 1000)
+def wanted(offset: int, topic_id: int = 1) -> FetchPosition:
+    return FetchPosition(offset, 1000, 0, topic_id=UUID(int=topic_id))
 
 
-def ask(session: FetchSession, **offsets: Wanted) -> FetchRequest:
+def ask(session: ClientSession, **offsets: FetchPosition) -> FetchRequest:
     request = FetchRequest()
     session.fill(request, {TopicPartition(name[0], int(name[1])): each for name, each in offsets.items()}, 13)
     return request
@@ -25,8 +25,8 @@ def told(request: FetchRequest) -> dict[int, int]:
     return {each.partition: each.fetch_offset for topic in request.topics for each in topic.partitions}
 
 
-def test_only_what_changed_is_told_again() -> None:
-    session = FetchSession()
+def test_only_changes_are_sent_again() -> None:
+    session = ClientSession()
     request = ask(session, t0=wanted(5), t1=wanted(7))
     assert (request.session_id, request.session_epoch, told(request)) == (0, 0, {0: 5, 1: 7})
     session.answered(FetchResponse(session_id=9))
@@ -38,8 +38,8 @@ def test_only_what_changed_is_told_again() -> None:
     assert [(each.topic, each.partitions) for each in request.forgotten_topics_data] == [("t", [1])]
 
 
-def test_a_topic_made_anew_is_forgotten_under_its_old_id() -> None:
-    session = FetchSession()
+def test_a_recreated_topic_is_forgotten_under_its_old_id() -> None:
+    session = ClientSession()
     ask(session, t0=wanted(5))
     session.answered(FetchResponse(session_id=9))
     request = ask(session, t0=wanted(0, topic_id=2))
@@ -47,16 +47,16 @@ def test_a_topic_made_anew_is_forgotten_under_its_old_id() -> None:
     assert [each.topic_id for each in request.topics] == [UUID(int=2)]
 
 
-def test_without_a_session_everything_is_told_every_time() -> None:
-    session = FetchSession()
+def test_without_a_session_everything_is_sent_every_time() -> None:
+    session = ClientSession()
     for _ in range(2):
         request = ask(session, t0=wanted(5))
         assert (request.session_id, request.session_epoch, told(request)) == (0, 0, {0: 5})
         session.answered(FetchResponse(session_id=0))
 
 
-def test_after_a_reset_everything_is_told_anew() -> None:
-    session = FetchSession()
+def test_after_a_reset_everything_is_sent_again() -> None:
+    session = ClientSession()
     ask(session, t0=wanted(5))
     session.answered(FetchResponse(session_id=9))
     session.reset()
@@ -65,7 +65,7 @@ def test_after_a_reset_everything_is_told_anew() -> None:
 
 
 def test_the_epoch_goes_round() -> None:
-    session = FetchSession()
+    session = ClientSession()
     ask(session, t0=wanted(5))
     session.answered(FetchResponse(session_id=9))
     session.epoch = 2**31 - 1
@@ -75,5 +75,5 @@ def test_the_epoch_goes_round() -> None:
 
 def test_versions_without_sessions_get_a_plain_request() -> None:
     request = FetchRequest()
-    FetchSession().fill(request, {ONE: wanted(5), OTHER: wanted(6)}, 6)
+    ClientSession().fill(request, {ONE: wanted(5), OTHER: wanted(6)}, 6)
     assert (request.session_id, request.session_epoch, told(request)) == (0, -1, {0: 5, 1: 6})

@@ -1,4 +1,4 @@
-"""Logs that are cut off and go on differently, as after an unclean election of a leader (KIP-320)."""
+"""Logs that are truncated and have other records afterwards, as after an unclean election of a leader (KIP-320)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.client.fake import FakeBroker
+from tests.client.scripted_broker import ScriptedBroker
 from tests.client.topics import batch_of
 
 from kafkawire.client import Consumer, ConsumerRecord, LogTruncatedError, TopicPartition
-from kafkawire.client.decoding import Chunk
+from kafkawire.client._consume.positions import Position, Run
+from kafkawire.client._consume.records import Chunk
 from kafkawire.client.options import ConsumerOptions
-from kafkawire.client.positions import Position, Run
 from kafkawire.messages import FetchResponse
 
-pytestmark = pytest.mark.usefixtures("unhurried")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 PLACE = TopicPartition("t", 0)
 
 
 class CutLog:
-    """Batches by offset, each with its epoch; divergence is told as a broker does."""
+    """Batches by offset, each with its epoch; reports divergence as a broker does."""
 
     def __init__(self, *batches: tuple[int, list[bytes]]) -> None:
         self.batches = batches
@@ -50,8 +50,8 @@ class CutLog:
         )
         return FetchResponse(session_id=7, responses=[answer])
 
-    def broker(self) -> FakeBroker:
-        broker = FakeBroker({"Fetch": self.fetch})
+    def broker(self) -> ScriptedBroker:
+        broker = ScriptedBroker({"Fetch": self.fetch})
         broker.topics["t"] = 1
         return broker
 
@@ -77,7 +77,7 @@ def test_a_consumer_goes_back_to_where_the_log_was_cut_off() -> None:
     asyncio.run(main())
 
 
-def test_without_a_reset_the_application_is_told_where() -> None:
+def test_without_a_reset_the_application_gets_the_offset() -> None:
     async def main() -> None:
         log = CutLog((0, [b"a", b"lost"]))
         async with (
@@ -88,7 +88,7 @@ def test_without_a_reset_the_application_is_told_where() -> None:
             consumer.seek(PLACE, 0)
             assert await values(consumer, 2) == [b"a", b"lost"]
             log.batches = (0, [b"a"]), (3, [b"new"])
-            with pytest.raises(LogTruncatedError, match=r"t-0: .*cut off at offset 1 .*at 2 \(epoch 0\)") as told:
+            with pytest.raises(LogTruncatedError, match=r"t-0: .*truncated at offset 1 .*was 2 \(epoch 0\)") as told:
                 await values(consumer, 1)
             assert (told.value.partition, told.value.offset) == (PLACE, 1)
             consumer.seek(PLACE, told.value.offset)

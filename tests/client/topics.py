@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from kafkawire.client._cluster.blocking_connection import SocketConnection
 from kafkawire.client.options import ClientOptions, parse_address
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import (
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -40,7 +40,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 class Topics:
-    """What tests do with a broker, whichever it is."""
+    """The calls that tests make on any broker."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.messages.samples import random_message
 
-from kafkawire.codec import CodecError, ElementLimitError
+from kafkawire._codec import CodecError, ElementLimitError
 from kafkawire.messages import (
     ApiVersionsResponse,
     FetchRequest,
@@ -22,10 +22,10 @@ from kafkawire.messages import (
 )
 
 if TYPE_CHECKING:
-    from kafkawire.codec.plan import Plan
+    from kafkawire._codec.plan import Plan
 
-engine = import_module("kafkawire.codec.engine")
-compiled = pytest.importorskip("kafkawire.codec._engine", reason="the compiled engine was not built")
+engine = import_module("kafkawire._codec.engine")
+compiled = pytest.importorskip("kafkawire._codec._engine", reason="the compiled engine was not built")
 
 
 def outcome(function: Any, *arguments: Any) -> Any:

@@ -56,7 +56,7 @@ class Application:
 
 
 @pytest.mark.timeout(max(900, 6 * ROUNDS))
-def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
+def test_acknowledged_records_are_stored_once(tmp_path: Path) -> None:
     with Victim(tmp_path, SETTINGS) as victim:
         victim.start()
         shoot_again_and_again(victim, Random(1))

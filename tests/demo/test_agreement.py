@@ -5,14 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kafkawire.demo.agreement import compare, fetched_records, produced_records, sent_records
-from kafkawire.demo.clients import Place
-from kafkawire.demo.events import Event
-from kafkawire.inspect.tables import EXCHANGE_PARTITIONS, RECORDS
+from kafkawire._demo.agreement import compare, fetched_records, produced_records, sent_records
+from kafkawire._demo.clients import RecordPlace
+from kafkawire._demo.events import Event
+from kafkawire.inspect._tables.schemas import EXCHANGE_PARTITIONS, RECORDS
 
 SENT = [
-    (Event("t", b"k", b"a", [("h", None)], 5), Place(0, 7)),
-    (Event("t", None, None, [], 6), Place(1, 0)),
+    (Event("t", b"k", b"a", [("h", None)], 5), RecordPlace(0, 7)),
+    (Event("t", None, None, [], 6), RecordPlace(1, 0)),
 ]
 TOPIC = sent_records(SENT)
 
@@ -29,7 +29,7 @@ def test_the_same_records_in_another_order_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("view", "told"),
+    ("view", "results"),
     [
         (TOPIC.slice(1), "1 are missing, first t-0 offset 7"),
         (changed("offset", 3), "t-1 offset 3 is not in the topic"),
@@ -39,14 +39,14 @@ def test_the_same_records_in_another_order_agree() -> None:
         (pa.concat_tables([TOPIC, TOPIC]), "t-0 offset 7 is there more than once"),
     ],
 )
-def test_what_differs_is_named(view: pa.Table, told: str) -> None:
-    assert compare(TOPIC, view).difference == told
+def test_differences_are_named(view: pa.Table, results: str) -> None:
+    assert compare(TOPIC, view).difference == results
 
 
 def test_a_column_that_a_view_cannot_know_is_left_out_where_it_is_named_only() -> None:
     other = changed("timestamp", 9)
-    assert compare(TOPIC, other, untold={"timestamp": ("t",)}).difference is None
-    assert "timestamp is" in (compare(TOPIC, other, untold={"timestamp": ("u",)}).difference or "")
+    assert compare(TOPIC, other, unknown={"timestamp": ("t",)}).difference is None
+    assert "timestamp is" in (compare(TOPIC, other, unknown={"timestamp": ("u",)}).difference or "")
 
 
 def test_no_headers_are_an_empty_list_of_headers() -> None:
@@ -61,7 +61,7 @@ def test_on_the_wire_a_record_may_be_seen_twice_if_it_is_the_same_each_time() ->
 def test_a_capture_places_what_was_produced_by_the_answers_that_accepted_it() -> None:
     rows = [
         {"source": "request", "conn_id": 1, "seq": seq, "topic": "t", "partition": partition, "offset": offset}
-        | {"ts": ts, "key": key, "value": value, "headers": headers}
+        | {"timestamp": ts * 1000, "key": key, "value": value, "headers": headers}
         for seq, partition, offset, ts, key, value, headers in (
             (1, 0, 2, 5, b"k", b"a", [{"key": "h", "value": None}]),
             (2, 1, 0, 6, None, None, []),

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 import pytest
 
-from kafkawire.demo import clients
-from kafkawire.demo.agreement import compare, fetched_records, produced_records, sent_records
-from kafkawire.demo.events import CLICKS, TOPICS
-from kafkawire.demo.incidents import INCIDENTS
-from kafkawire.demo.stage import Stage
-from kafkawire.demo.traffic import ROLES, create_topics, run_traffic
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.diagnose import diagnose
+from kafkawire._demo import clients
+from kafkawire._demo.agreement import compare, fetched_records, produced_records, sent_records
+from kafkawire._demo.events import CLICKS, TOPICS
+from kafkawire._demo.incidents import INCIDENTS
+from kafkawire._demo.stage import Stage
+from kafkawire._demo.traffic import ROLES, create_topics, run_traffic
+from kafkawire.inspect import find_incidents
+from kafkawire.inspect._tables.read import read_captures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*_text is deprecated:Deprecatio
 
 
 @pytest.mark.parametrize("installed", [True, False], ids=["all clients", "ours only"])
-def test_what_clients_sent_is_in_the_recording_as_produced_and_as_fetched(
+def test_records_of_clients_are_in_the_recording_as_produced_and_as_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
 ) -> None:
     if not installed:
@@ -40,7 +40,7 @@ def test_what_clients_sent_is_in_the_recording_as_produced_and_as_fetched(
     assert expected.num_rows == 1200
     produced = produced_records(records, tables["exchange_partitions"])
     assert compare(expected, produced, again=True).difference is None
-    assert compare(expected, fetched_records(records), untold=CLOCK, again=True).difference is None
+    assert compare(expected, fetched_records(records), unknown=CLOCK, again=True).difference is None
 
 
 def test_every_incident_is_found_in_the_recording(tmp_path: Path) -> None:
@@ -50,5 +50,5 @@ def test_every_incident_is_found_in_the_recording(tmp_path: Path) -> None:
         run_traffic(stage.bootstrap, [role._replace(amount=1_000) for role in ROLES if role.sender == "bank"])
         for incident in INCIDENTS:
             incident.act(stage)
-    found = {finding.rule for finding in diagnose(read_captures([capture]).tables)}
+    found = {finding.rule for finding in find_incidents(read_captures([capture]).tables)}
     assert {incident.rule for incident in INCIDENTS} <= found

@@ -1,4 +1,4 @@
-"""Every example runs by itself and prints what it is for."""
+"""Every example runs and prints its results: each in a process of its own, but for those in `test_on_spark`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.examples.test_on_spark import PRINTS as IN_SESSION
+from tests.spark.shared_session import SETTINGS
 
 ROOT: Final = Path(__file__).parents[2]
 EXAMPLES: Final = ROOT / "examples"
@@ -26,9 +28,9 @@ PRINTS: Final = {
         "header.client_id",
         "body.topics[0].name",
     ],
+    "exactly_once.py": ["aborted: the program fails before the commit\n", "b'invoice for order 0'\n"],
     "produce_and_consume.py": ["b'customer-0' b'order 9'", "b'customer-2' b'order 8'"],
     "segments_to_duckdb.py": ["customer-6 │    142", "lz4"],
-    "stream_with_checkpoint.py": ["after the first run: 100\n", "after the second run: 150\n"],
     "survive_faults.py": [
         "5 Produce requests for 2 records\n",
         "0 b'after two refusals'\n1 b'after a lost connection'\n",
@@ -38,19 +40,30 @@ PRINTS: Final = {
 PROGRAMS: Final = sorted(EXAMPLES.rglob("*.py"))
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(scope="session")
+def spark_defaults(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's configuration of Spark that makes short programs faster, as the other tests on Spark have it."""
+    folder = tmp_path_factory.mktemp("spark-conf")
+    text = "".join(f"{name} {value}\n" for name, value in SETTINGS.items())
+    (folder / "spark-defaults.conf").write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(*arguments: str, spark_conf: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"}
+    if spark_conf is not None:
+        environment["SPARK_CONF_DIR"] = str(spark_conf)
     command = [sys.executable, "-W", "error::DeprecationWarning:__main__", *arguments]
     return subprocess.run(command, env=environment, cwd=EXAMPLES, encoding="utf-8", capture_output=True, timeout=600)
 
 
 def test_every_program_is_tested() -> None:
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(PRINTS)
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(PRINTS.keys() | IN_SESSION.keys())
 
 
 @pytest.mark.parametrize("name", sorted(PRINTS))
-def test_an_example_prints_what_it_is_for(name: str) -> None:
-    done = run(name)
+def test_an_example_prints_what_it_is_for(name: str, spark_defaults: Path) -> None:
+    done = run(name, spark_conf=spark_defaults)
     assert done.returncode == 0, done.stderr
     assert [line for line in PRINTS[name] if line not in done.stdout] == []
     if "spark" not in (EXAMPLES / name).read_text(encoding="utf-8"):  # its daemon may end with a broken pipe

@@ -14,16 +14,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
-from tests.broker.asking import batch
+from tests.broker.node_requests import batch
 
-from kafkawire.broker.serving import served_apis
-from kafkawire.codec.defaults import build_default
+from kafkawire._codec.defaults import build_default
+from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkawire.codec.plan import Shape, Slot
+    from kafkawire._codec.plan import Shape, Slot
     from kafkawire.messages.schema import Field, Struct
 
 TOPICS, PARTITIONS, GROUPS = 400, 5, 200
@@ -54,9 +54,18 @@ class Elements:
         self._ids = ids
         self._number = 0
 
-    def next(self) -> None:
+    def next(self, count: int = 1) -> None:
         if not self._case.repeated:
-            self._number += 1
+            self._number += count
+
+    def vary(self, field: Field, api: str) -> bool:
+        """Whether the values of a field differ from element to element."""
+        if self._case.repeated:
+            return False
+        if field.struct is not None:
+            return any(self.vary(each, api) for each in field.struct.fields)
+        found = SPECIAL.get((api, field.name), SPECIAL.get(field.name))
+        return callable(found) if found is not None else field.type in ("uuid", "string") or _is_place(field)
 
     def value(self, field: Field, api: str) -> Any:
         found = SPECIAL.get((api, field.name), SPECIAL.get(field.name))
@@ -69,7 +78,7 @@ class Elements:
         if field.type == "string":
             return self._text(field)
         if field.type in ("int8", "int16", "int32", "int64"):
-            return self._number % (2 * PARTITIONS) if "artition" in field.name or "ndex" in field.name else 0
+            return self._number % (2 * PARTITIONS) if _is_place(field) else 0
         return None
 
     def _text(self, field: Field) -> str:
@@ -84,6 +93,10 @@ class Elements:
 
     def _id(self) -> UUID:
         return self._ids[self._number % TOPICS] if self._number % 2 == 0 else UUID(int=self._number + 1)
+
+
+def _is_place(field: Field) -> bool:
+    return "artition" in field.name or "ndex" in field.name
 
 
 def topic_name(number: int) -> str:
@@ -149,9 +162,19 @@ SPECIAL: Final[dict[Any, Any]] = {
     ("ApiVersions", "ClientSoftwareName"): "hostile",
     ("ApiVersions", "ClientSoftwareVersion"): "1",
     ("JoinGroup", "GroupId"): "joined",
+    ("ConsumerGroupHeartbeat", "GroupId"): "consumers",
+    ("ConsumerGroupHeartbeat", "MemberId"): "consumer",
+    ("ConsumerGroupHeartbeat", "InstanceId"): None,
+    ("ConsumerGroupHeartbeat", "RackId"): None,
+    ("ConsumerGroupHeartbeat", "SubscribedTopicRegex"): None,
+    ("ConsumerGroupHeartbeat", "ServerAssignor"): None,
     ("IncrementalAlterConfigs", "Value"): "1",
     ("AlterConfigs", "Value"): "1",
 }
+
+
+EMPTY: Final = frozenset({("ConsumerGroupHeartbeat", "TopicPartitions")})
+"""Arrays that are empty instead of null if they are not the ones that are stretched."""
 
 
 def cases() -> Iterator[Case]:
@@ -219,14 +242,40 @@ def _value(
     if (api, field.name) in SPECIAL and SPECIAL[api, field.name] is None:
         return None
     if field.is_array and times == 1 and not rest and case.version in field.nullable:
-        return None
+        return [] if (api, field.name) in EMPTY else None
     if not field.is_array:
         return _element(field, slot, case, rest, count, elements, api)
-    made = []
-    for _ in range(times):
-        made.append(_element(field, slot, case, rest, count, elements, api))
-        if times > 1:
+    if times == 1:
+        return [_element(field, slot, case, rest, count, elements, api)]
+    return _stretched(field, slot, case, times, elements, api)
+
+
+def _stretched(field: Field, slot: Slot, case: Case, times: int, elements: Elements, api: str) -> list[Any]:
+    """The elements of the stretched array. Fields that do not vary are built once, because there are many elements."""
+    first = _element(field, slot, case, (), times, elements, api)
+    if not elements.vary(field, api):
+        elements.next(times)
+        return [first] * times
+    elements.next()
+    made = [first]
+    if field.struct is None:
+        for _ in range(times - 1):
+            made.append(_element(field, slot, case, (), times, elements, api))
             elements.next()
+        return made
+    assert slot.shape is not None
+    build, fixed, varying = slot.shape.cls, {}, []
+    for each, place in zip(field.struct.fields, slot.shape.slots, strict=True):
+        if case.version not in each.versions or each.tag is not None:
+            continue
+        if elements.vary(each, api):
+            varying.append((place.attribute, each, place))
+        else:
+            fixed[place.attribute] = getattr(first, place.attribute)
+    for _ in range(times - 1):
+        values = {name: _value(each, place, case, (), 1, times, elements, api) for name, each, place in varying}
+        made.append(build(**fixed, **values))
+        elements.next()
     return made
 
 

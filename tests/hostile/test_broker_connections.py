@@ -9,8 +9,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch, values
+from tests.broker.raw_connection import Peer
 
 from kafkawire.messages import ApiVersionsRequest, FetchRequest, ProduceRequest
 from kafkawire.testing import RunningBroker

@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch, values
+from tests.broker.raw_connection import Peer
 
 from kafkawire.messages import ApiVersionsRequest, CreateTopicsRequest, FetchRequest, ProduceRequest
 
@@ -167,4 +167,4 @@ def test_too_few_descriptors_are_refused(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert process.returncode == 1
-    assert "the limit is 32 open files, a broker needs at least 64" in (tmp_path / "log").read_text()
+    assert "the limit is 32 open files, but a broker needs at least 64" in (tmp_path / "log").read_text()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.messages.samples import random_message
 
-from kafkawire.broker.clock import ManualClock
-from kafkawire.broker.configs import BrokerConfig
-from kafkawire.broker.dispatch import Call, Dispatcher
-from kafkawire.broker.metrics import Metrics
-from kafkawire.broker.node import Node
-from kafkawire.broker.serving import served_apis
+from kafkawire.broker._config.settings import BrokerConfig
+from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+from kafkawire.broker._dispatch.registry import served_apis
+from kafkawire.broker._node import Node
+from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.log.memory import MemoryFiles
+from kafkawire.log.storage.memory import MemoryFiles
+from kafkawire.testing.manual_clock import ManualClock
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kafkawire.codec._engine", reason="the compiled engine was not built")
+pytest.importorskip("kafkawire._codec._engine", reason="the compiled engine was not built")
 
 CHILD = """
 import sys
 from random import Random
-from tests.hostile.guarded import GuardedMemory
+from tests.hostile.guarded_memory import GuardedMemory
 from tests.messages.samples import random_message
 from kafkawire.messages import DecodeError, message_class, message_names
 
@@ -53,7 +53,7 @@ def test_no_byte_beyond_the_buffer_is_read(half: int) -> None:
 
 BEYOND = """
 import ctypes
-from tests.hostile.guarded import GuardedMemory
+from tests.hostile.guarded_memory import GuardedMemory
 
 memory = GuardedMemory(10)
 ctypes.string_at(memory._address + memory.size - 1, 1)
@@ -62,7 +62,7 @@ ctypes.string_at(memory._address + memory.size, 1)
 """
 
 
-def test_the_guard_kills_who_reads_beyond() -> None:
+def test_the_guard_kills_a_process_that_reads_beyond() -> None:
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n{BEYOND}"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.stdout == "inside\n"

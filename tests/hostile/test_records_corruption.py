@@ -9,7 +9,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.hostile.guarded import GuardedMemory
+from tests.hostile.guarded_memory import GuardedMemory
 from tests.records.samples import FORMATS, rows_of_columns, rows_of_records, sample
 
 from kafkawire.records import (

@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.hostile.guarded import GuardedMemory
+from tests.hostile.guarded_memory import GuardedMemory
 from tests.records.samples import FORMATS, rows_of_columns, rows_of_records, sample
 
 from kafkawire.records import (
@@ -50,7 +50,7 @@ def test_sizes_and_magic_that_change_while_a_batch_is_unpacked_lead_nowhere(
 
 
 def test_magic_that_changes_at_any_time_is_read_within_bounds() -> None:
-    pytest.importorskip("kafkawire.records._decode")
+    pytest.importorskip("kafkawire.records._kernel._decode")
     smallest = struct.pack(">qiIbbii", 5, 14, 0, 0, 0, -1, -1)
     data = sample(2, Codec.NONE) * 500 + smallest
     refused: set[int] = set()

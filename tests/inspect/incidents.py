@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.inspect.bodies import batch
 from tests.inspect.captures import RST, Conversation
-from tests.inspect.scenes import (
+from tests.inspect.close_conversations import METADATA, asking, authenticating, carrying, sending, silent_on
+from tests.inspect.conversations import (
     BEAT,
     COMPACTED,
     CONTROL,
     DATA,
+    GREETING,
     HELLO,
     KAFKA,
     LARGE,
@@ -23,6 +24,7 @@ from tests.inspect.scenes import (
     errors,
     fetching,
     full_fetches,
+    gathering,
     huge,
     in_epoch,
     joining,
@@ -45,13 +47,15 @@ from tests.inspect.scenes import (
     throttled,
     unserved,
 )
+from tests.inspect.sample_messages import batch
+from tests.inspect.transaction_conversations import asking_for, claiming, fetches, left_open, writing_late
 
 if TYPE_CHECKING:
-    from tests.inspect.scenes import Build
+    from tests.inspect.conversations import Build
 
 
 class Incident(NamedTuple):
-    """What a rule must see, and what it must not mistake for it."""
+    """Traffic in which a rule must find an incident, and similar traffic without one."""
 
     rule: str
     shows: Build
@@ -59,6 +63,83 @@ class Incident(NamedTuple):
 
 
 INCIDENTS = {
+    "negative size": Incident("closed-bad-size", sending(-5), sending(-5, by="client")),
+    "negative size first": Incident("closed-bad-size", sending(-5, first=True), sending(40, first=True)),
+    "size without a header": Incident("closed-bad-size", sending(3), sending(8)),
+    "unknown API": Incident("closed-unknown-api", asking(500, 0), asking(3, 12)),
+    "unknown API first": Incident(
+        "closed-unknown-api", asking(500, 0, greets=False), asking(500, 0, greets=False, by="client")
+    ),
+    "removed API": Incident("closed-unknown-api", asking(6, 5, greets=False), asking(3, 5, greets=False)),
+    "version above the served ones": Incident("closed-unsupported-version", asking(3, 13), asking(3, 12)),
+    "unknown version first": Incident(
+        "closed-unsupported-version", asking(3, 60, greets=False), asking(3, 12, greets=False)
+    ),
+    "removed version first": Incident(
+        "closed-unsupported-version", asking(1, 2, greets=False), asking(1, 2, greets=False, by="client")
+    ),
+    "malformed request": Incident("closed-malformed-request", asking(3, 12, b"\x7f"), asking(3, 12)),
+    "malformed first request": Incident(
+        "closed-malformed-request", asking(3, 12, b"\x7f", greets=False), asking(3, 12, greets=False)
+    ),
+    "bytes after a request": Incident(
+        "closed-malformed-request", asking(3, 12, METADATA[:-1]), asking(3, 12, METADATA + b"abc")
+    ),
+    "malformed request that was answered": Incident(
+        "closed-malformed-request", asking(3, 12, b"\x7f"), asking(3, 12, b"\x7f", answered=True)
+    ),
+    "old records in a new produce": Incident("closed-wrong-magic", carrying(9, 1), carrying(9, 2)),
+    "new records in an old produce": Incident("closed-wrong-magic", carrying(2, 2), carrying(2, 1)),
+    "old records without acks": Incident("closed-wrong-magic", carrying(9, 0, acks=0), carrying(9, 2, acks=0)),
+    "request without authentication": Incident(
+        "closed-authentication",
+        authenticating("metadata", other=True),
+        authenticating("handshake", "authenticate", "metadata", other=True),
+    ),
+    "listener that may need authentication": Incident(
+        "closed-authentication", authenticating("metadata"), authenticating("metadata", wait=20_000)
+    ),
+    "request within authentication": Incident(
+        "closed-authentication",
+        authenticating("handshake", "metadata"),
+        authenticating("handshake", "authenticate", "metadata"),
+    ),
+    "authentication out of order": Incident(
+        "closed-authentication", authenticating("authenticate"), authenticating("handshake", "authenticate")
+    ),
+    "TLS port that closes at once": Incident("closed-not-kafka", silent_on(False), silent_on(True)),
+    "transaction open beyond its timeout": Incident("hanging-transaction", left_open(80), left_open(65)),
+    "transaction that holds the last stable offset": Incident(
+        "hanging-transaction", left_open(80, stable=10), left_open(80, stable=11)
+    ),
+    "transaction with a long timeout": Incident("hanging-transaction", left_open(700), left_open(700, timeout=900_000)),
+    "transaction that timed out": Incident("transaction-timeout", writing_late(65, 90), writing_late(65, 0)),
+    "transaction that ended unseen": Incident(
+        "transaction-timeout", left_open(80, stable=11), left_open(80, stable=10)
+    ),
+    "timeout that the broker refuses": Incident(
+        "transaction-timeout", asking_for(3_600_000, 50), asking_for(60_000, 51)
+    ),
+    "last stable offset that stands still": Incident(
+        "stable-offset-stalled",
+        lambda: [fetches((0, 100, 150), (40, 100, 170), (80, 100, 190))],
+        lambda: [fetches((0, 100, 150), (40, 101, 170), (80, 102, 190))],
+    ),
+    "last stable offset of a log that stands still too": Incident(
+        "stable-offset-stalled",
+        lambda: [fetches((0, 100, 150), (80, 100, 151))],
+        lambda: [fetches((0, 100, 150), (80, 100, 150)), fetches((0, 7, 7))],
+    ),
+    "last stable offset at which a consumer waits": Incident(
+        "stable-offset-stalled",
+        lambda: [fetches(*((second, 100, 150 + second) for second in (0, 40, 80)), isolation=1, offset=100)],
+        lambda: [fetches(*((20 * n, 100, 150 + n) for n in range(6)), isolation=1, offset=100)],
+    ),
+    "producers that fence each other": Incident("fencing-war", claiming(0, 1, 0, 1), claiming(0, 1, 1)),
+    "id that moves from host to host": Incident("fencing-war", claiming(0, 1, 0, 2), claiming(0, 1, 2, 3)),
+    "producer that connects again": Incident(
+        "fencing-war", claiming(0, 1, 0, 1, reconnecting=True), claiming(0, 0, 0, 0, reconnecting=True)
+    ),
     "hanging transaction": Incident(
         "stuck-hanging-transaction",
         fetching([100] * 6, lambda _: (b"", {"hw": 150, "last_stable_offset": 100}), isolation_level=1),
@@ -110,9 +191,11 @@ INCIDENTS = {
     "young connection": Incident(
         "closed-idle", closing("client", acks=1, idle=90_000, flag=RST), closing("broker", acks=1, idle=5_000)
     ),
-    "HTTP": Incident("closed-not-kafka", starting(b"GET / HTTP/1.1\r\n\r\n"), starting(KAFKA)),
+    "HTTP": Incident("closed-not-kafka", starting(b"GET / HTTP/1.1\r\n\r\n"), starting(KAFKA, GREETING)),
     "TLS to plaintext": Incident("closed-not-kafka", starting(HELLO), starting(HELLO, HELLO)),
-    "plaintext to TLS": Incident("closed-not-kafka", starting(KAFKA, b"\x15\x03\x03\x00\x02\x02\x46"), starting(KAFKA)),
+    "plaintext to TLS": Incident(
+        "closed-not-kafka", starting(KAFKA, b"\x15\x03\x03\x00\x02\x02\x46"), starting(KAFKA, GREETING)
+    ),
     "oversized request": Incident("closed-oversized", huge(200_000_000), huge(5_000)),
     "version not served": Incident("closed-unsupported-version", unserved(13), unserved(11)),
     "bad credentials": Incident("closed-authentication", signing_in(58), signing_in(0)),
@@ -163,6 +246,8 @@ INCIDENTS = {
     ),
     "not enough replicas": Incident("durability", producing((SAME, -1, 19)), producing((SAME, 5, 0))),
     "rebalance storm": Incident("rebalance-storm", joining(10, 3_000), joining(2, 3_000)),
+    "members that come and go": Incident("rebalance-storm", joining(10, 3_000), gathering(4)),
+    "one member that comes": Incident("rebalance-storm", joining(4, 1_000), gathering(1)),
     "member epochs changing": Incident("rebalance-storm", changing_epochs(10, 3_000), changing_epochs(10, 30_000)),
     "throttled": Incident("throttling", throttled(500), throttled(0)),
     "slow": Incident("slow-api", slow_produce, long_poll),
@@ -174,7 +259,7 @@ INCIDENTS = {
         "leader-churn", producing(*[(SAME, -1, 6)] * 6), producing(*[(SAME, -1, 6)] * 6, pause=40_000)
     ),
     "corruption": Incident("corruption", producing((damaged(1), 5, 0)), producing((damaged(0), 5, 0))),
-    "corruption told by the broker": Incident("corruption", producing((SAME, -1, 87)), producing((SAME, -1, 10))),
+    "corruption reported by the broker": Incident("corruption", producing((SAME, -1, 87)), producing((SAME, -1, 10))),
     "many full fetches": Incident("session-churn", full_fetches(12), full_fetches(6)),
     "sessions not found": Incident("session-churn", sessions([70] * 6), sessions([0] * 6)),
     "single records": Incident(

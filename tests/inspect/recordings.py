@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from kafkawire.cli.proxy import Printer
-from kafkawire.inspect.proxying import Proxy
-from kafkawire.inspect.sources.recording import Recording
+from kafkawire.cli.commands.proxy import Printer
+from kafkawire.inspect._proxy.recording import Recording
+from kafkawire.inspect._proxy.server import Proxy
 from kafkawire.testing import RecordedRequest, RunningBroker
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ VALUES = [b"value-%d" % number for number in range(12)]
 
 
 class Recorded(NamedTuple):
-    """What a client read, what the broker says it received, and the port of the broker."""
+    """The records that a client read, the requests that the broker received, and the port of the broker."""
 
     values: list[bytes]
     requests: Sequence[RecordedRequest]

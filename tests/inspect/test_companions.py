@@ -1,4 +1,4 @@
-"""The files beside the logs: read, held against the logs, and diagnosed with the indexes."""
+"""The files beside the logs: read, compared with the logs, and diagnosed with the indexes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from uuid import UUID
 import pytest
 from tests.log.batches import NOW, Clock, batch
 
-from kafkawire.inspect.diagnose import Finding, diagnose
-from kafkawire.inspect.directories import read_directories
-from kafkawire.inspect.tables import SCHEMAS
+from kafkawire.inspect import Finding, find_incidents
+from kafkawire.inspect._logdir.tables import read_directories
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory
 
 if TYPE_CHECKING:
@@ -35,13 +34,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def tables(folder: Path) -> dict[str, pa.Table]:
-    read = read_directories([folder])
-    empty = {name: SCHEMAS[name].empty_table() for name in ("connections", "gaps", "exchanges", "exchange_partitions")}
-    return empty | read
+    return read_directories([folder])
 
 
 def findings(folder: Path) -> list[Finding]:
-    return diagnose(tables(folder))
+    return find_incidents(tables(folder))
 
 
 def first(folder: Path, suffix: str) -> Path:
@@ -104,13 +101,17 @@ def _index(entry: bytes) -> Callable[[Path], Path]:
         (_cut_list, "error", "not a list of aborted transactions"),
         (_bad_snapshot, "warning", "stated CRC"),
         (_text("leader-epoch-checkpoint", "0\n1\na b\n"), "warning", "expected a version of 0, a count, and as many"),
-        (_text("leader-epoch-checkpoint", "0\n2\n2 0\n1 80\n"), "warning", "epoch 1 at offset 80 follows epoch 2 at 0"),
+        (
+            _text("leader-epoch-checkpoint", "0\n2\n2 0\n1 80\n"),
+            "warning",
+            "epoch 1 at offset 80 follows epoch 2 at",
+        ),
         (_text("leader-epoch-checkpoint", "0\n1\n1 0\n"), "warning", "epoch 0 is not listed"),
         (_text("partition.metadata", "version: 0\ntopic_id: ??\n"), "error", "expected a version of 0 and a topic id"),
-        (_index(struct.pack(">ii", 7, 5)), "warning", "no batch begins at position 5"),
+        (_index(struct.pack(">ii", 7, 5)), "warning", "no batch starts at position 5"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_file(
+def test_faults_are_reported_with_their_file(
     folder: Path, damage: Callable[[Path], Path], level: str, said: str
 ) -> None:
     path = damage(folder)
@@ -142,7 +143,7 @@ def _deleted(folder: Path) -> Path:
 @pytest.mark.parametrize(
     "nearly", [_preallocated, _absent, _deleted, _text("leader-epoch-checkpoint", "0\n3\n0 0\n1 80\n2 120\n")]
 )
-def test_what_brokers_leave_behind_is_not_wrong(folder: Path, nearly: Callable[[Path], Path]) -> None:
+def test_files_that_brokers_leave_behind_are_not_faults(folder: Path, nearly: Callable[[Path], Path]) -> None:
     before = tables(folder)["batches"].num_rows
     nearly(folder)
     assert findings(folder) == []

@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from tests.inspect.bodies import batch, commit, committed, described, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, Packet, merge, write_pcap
+from tests.inspect.conversations import BEAT, given, talk
 from tests.inspect.incidents import INCIDENTS
-from tests.inspect.scenes import BEAT, given, talk
+from tests.inspect.sample_messages import batch, commit, committed, described, fetch, fetched, produce, produced
 
-import kafkawire.inspect.diagnose as diagnose_package
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.diagnose import Finding, Thresholds, diagnose, findings_table
-from kafkawire.inspect.diagnose.service import FLOORS
-from kafkawire.inspect.tables import FINDINGS
+from kafkawire.inspect import (
+    LEVELS,
+    Evidence,
+    Finding,
+    LogFiles,
+    Thresholds,
+    about,
+    find_incidents,
+    findings_table,
+    rule,
+)
+from kafkawire.inspect._diagnose.close_causes import FLOORS
+from kafkawire.inspect._diagnose.registry import built_in_rules
+from kafkawire.inspect._tables.read import read_captures
+from kafkawire.inspect._tables.schemas import FINDINGS
 from kafkawire.messages import EndTxnRequest, EndTxnResponse, MetadataRequest, apis
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kafkawire.messages import Api
 
 SHARE_GROUPS = range(76, 80)  # their version 0 was an early access, and went with it
 
 
-def findings(tmp_path: Path, packets: list[Packet], limits: Thresholds | None = None) -> list[Finding]:
+def tables_of(tmp_path: Path, packets: list[Packet]) -> dict[str, pa.Table]:
     path = tmp_path / "x.pcap"
     path.write_bytes(write_pcap(packets, nanoseconds=True))
-    return diagnose(read_captures([path]).tables, limits)
+    return read_captures([path]).tables
+
+
+def findings(tmp_path: Path, packets: list[Packet], limits: Thresholds | None = None) -> list[Finding]:
+    return find_incidents(tables_of(tmp_path, packets), limits)
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
@@ -106,10 +122,10 @@ def _describing(broker: str, partitions: int = 0, error: int = 0, **more: UUID) 
     [
         ([], "no broker knows it"),
         ([_describing("10.0.0.8")], "10.0.0.8:9092 know it, 10.0.0.9:9092 do not"),
-        ([_describing("10.0.0.9", 6)], "it has 6 partitions, and partition 8 is asked for"),
+        ([_describing("10.0.0.9", 6)], "it has 6 partitions, and the client uses partition 8"),
         (
             [_describing("10.0.0.8", 1, topic_id=UUID(int=1)), _describing("10.0.0.7", 1, topic_id=UUID(int=2))],
-            "deleted and made again",
+            "deleted and recreated",
         ),
     ],
     ids=["missing", "spreading", "too few partitions", "re-created"],
@@ -119,7 +135,7 @@ def test_why_a_topic_is_unknown(tmp_path: Path, others: list[Conversation], why:
     assert why in finding.text
 
 
-def test_a_forbidden_topic_is_told_from_a_missing_one(tmp_path: Path) -> None:
+def test_a_forbidden_topic_is_distinguished_from_a_missing_one(tmp_path: Path) -> None:
     one = talk()
     for _ in range(4):
         one.exchange(produce(batch(b"a")), produced(-1, error=29), 9)
@@ -127,7 +143,7 @@ def test_a_forbidden_topic_is_told_from_a_missing_one(tmp_path: Path) -> None:
     assert "may not use it" in finding.text
 
 
-def test_who_fenced_whom(tmp_path: Path) -> None:
+def test_a_fencing_names_both_clients(tmp_path: Path) -> None:
     (finding,) = [each for each in findings(tmp_path, merge(INCIDENTS["fenced"].shows())) if each.rule == "fenced"]
     assert finding.entity == "tx"
     assert "10.0.0.2:50001 took over 2.0 s before" in finding.text
@@ -144,7 +160,7 @@ def test_a_hanging_transaction_names_the_producer_that_did_not_end_it(tmp_path: 
         one.exchange(asked, fetched(0, (0, 150, b""), last_stable_offset=100), 11)
     found = findings(tmp_path, merge([one, two]))
     (finding,) = [each for each in found if each.rule == "stuck-hanging-transaction"]
-    assert "producers 8 wrote there and have not ended a transaction since" in finding.text
+    assert "producers 8 wrote there and did not end a transaction afterwards" in finding.text
 
 
 def test_thresholds_are_options(tmp_path: Path) -> None:
@@ -153,23 +169,23 @@ def test_thresholds_are_options(tmp_path: Path) -> None:
     assert [each.rule for each in findings(tmp_path, packets, Thresholds(repeats=6))] == ["stuck-error-loop"]
 
 
-def about(tmp_path: Path, packets: list[Packet], rule: str) -> Finding:
-    (finding,) = [each for each in findings(tmp_path, packets) if each.rule == rule]
+def finding_of(tmp_path: Path, packets: list[Packet], name: str) -> Finding:
+    (finding,) = [each for each in findings(tmp_path, packets) if each.rule == name]
     return finding
 
 
 def test_a_beginning_that_the_capture_lacks_makes_what_rests_on_it_suspected(tmp_path: Path) -> None:
-    for name, rule, certainty in (
+    for name, expected, certainty in (
         ("paused", "stuck-not-fetching", "proven"),
         ("assigned and not fetched", "stuck-not-fetching", "suspected"),
         ("error loop", "stuck-error-loop", "proven"),
         ("slow", "slow-api", "proven"),
     ):
-        assert about(tmp_path, merge(INCIDENTS[name].shows()), rule).certainty == certainty
+        assert finding_of(tmp_path, merge(INCIDENTS[name].shows()), expected).certainty == certainty
     late = {name: merge(INCIDENTS[name].shows())[3:] for name in ("paused", "error loop")}
-    assert about(tmp_path, late["paused"], "stuck-not-fetching").certainty == "suspected"
-    assert about(tmp_path, late["error loop"], "stuck-error-loop").certainty == "proven"
-    assert about(tmp_path, merge(INCIDENTS["slow"].shows())[5:], "slow-api").certainty == "suspected"
+    assert finding_of(tmp_path, late["paused"], "stuck-not-fetching").certainty == "suspected"
+    assert finding_of(tmp_path, late["error loop"], "stuck-error-loop").certainty == "proven"
+    assert finding_of(tmp_path, merge(INCIDENTS["slow"].shows())[5:], "slow-api").certainty == "suspected"
     unasking = merge(INCIDENTS["never asks for versions"].shows())
     assert [each.rule for each in findings(tmp_path, unasking[3:])] == []
 
@@ -183,8 +199,8 @@ def test_a_session_that_began_before_the_capture_may_have_any_partition(tmp_path
     assert findings(tmp_path, one.packets) == []
 
 
-def test_a_member_that_is_not_fetching_is_told_with_its_partitions(tmp_path: Path) -> None:
-    finding = about(tmp_path, merge(INCIDENTS["paused"].shows()), "stuck-not-fetching")
+def test_a_member_that_is_not_fetching_is_reported_with_its_partitions(tmp_path: Path) -> None:
+    finding = finding_of(tmp_path, merge(INCIDENTS["paused"].shows()), "stuck-not-fetching")
     assert finding.entity == "orders-1"
     assert "orders-1: assigned, 30 heartbeats, but no fetch for 87 s" in finding.text
 
@@ -192,7 +208,7 @@ def test_a_member_that_is_not_fetching_is_told_with_its_partitions(tmp_path: Pat
 @pytest.mark.parametrize(
     ("log_start", "mark", "said"),
     [
-        (200, -1, "the log begins at 200: the data expired"),
+        (200, -1, "the log starts at 200: retention deleted the data"),
         (0, 50, "the log ends at 50: it was truncated"),
         (0, -1, ""),
     ],
@@ -204,17 +220,17 @@ def test_an_offset_out_of_range_is_before_or_behind_the_log(
     for _ in range(6):
         refusal = fetched(0, (0, mark, b""), error_code=1, log_start_offset=log_start)
         one.exchange(fetch(0, -1, (0, 100)), refusal, 11)
-    text = about(tmp_path, one.packets, "stuck-error-loop").text
+    text = finding_of(tmp_path, one.packets, "stuck-error-loop").text
     assert said in text
     assert text.endswith("(1)") == (said == "")
 
 
-def test_throttling_tells_the_rate_that_a_quota_allows(tmp_path: Path) -> None:
+def test_throttling_states_the_rate_that_a_quota_allows(tmp_path: Path) -> None:
     one = talk()
     for _ in range(3):
         one.exchange(produce(batch(bytes(100_000))), produced(1, throttle=2000), 9, after=0, then=2000)
-    text = about(tmp_path, one.packets, "throttling").text
-    assert text.endswith("for up to 2000 ms, at 50083 bytes a second")
+    text = finding_of(tmp_path, one.packets, "throttling").text
+    assert text.endswith("for up to 2000 ms, at 50083 bytes per second")
 
 
 def test_the_lowest_versions_that_kafka_4_serves() -> None:
@@ -235,26 +251,81 @@ def test_the_lowest_versions_that_kafka_4_serves() -> None:
     assert {key: low for key, low in lowest.items() if low} == FLOORS
 
 
-def test_every_rule_has_an_incident_and_what_nearly_is_one() -> None:
-    code = "".join(path.read_text() for path in Path(diagnose_package.__file__).parent.glob("*.py"))
-    rules = set(re.findall(r'(?:about|about_connection|Finding)\(\s*"([a-z0-9-]+)"', code))
-    assert len(rules) > 25
-    # The pairs of wrong indexes are directories: test_companions.py.
-    assert rules - {"wrong-index"} == {incident.rule for incident in INCIDENTS.values()}
+def test_every_rule_over_captures_has_an_incident_and_what_nearly_is_one() -> None:
+    declared = {each.id for own in built_in_rules() if own.over is Evidence for each in own.declares}
+    assert len(declared) > 25
+    assert declared == {incident.rule for incident in INCIDENTS.values()}
 
 
-def test_answers_about_what_nobody_asked_for_are_no_commits(tmp_path: Path) -> None:
+def test_rules_declare_exactly_the_ids_and_thresholds_of_their_module() -> None:
+    declared = {(own.function.__module__, each.id) for own in built_in_rules() for each in own.declares}
+    code = {module: Path(str(sys.modules[module].__file__)).read_text() for module, _ in declared}
+    reported = {
+        (module, name)
+        for module, text in code.items()
+        for name in re.findall(r'(?:about|about_connection|Finding)\(\s*(?:\*\()?"([a-z0-9-]+)"', text)
+    }
+    assert reported == declared
+    used = {(module, name) for module, text in code.items() for name in re.findall(r"limits\.(\w+)", text)}
+    assert used == {
+        (own.function.__module__, name) for own in built_in_rules() for each in own.declares for name in each.thresholds
+    }
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_no_finding_is_worse_than_its_rule_declares(tmp_path: Path, name: str) -> None:
+    declared = {each.id: each.level for own in built_in_rules() if own.over is Evidence for each in own.declares}
+    for finding in findings(tmp_path, merge(INCIDENTS[name].shows())):
+        assert LEVELS.index(finding.level) <= LEVELS.index(declared[finding.rule])
+
+
+def test_a_rule_of_a_user_runs_beside_the_others(tmp_path: Path) -> None:
+    @rule("many-requests", "info", "a connection with many requests", thresholds=("repeats",), needs_start=True)
+    def many_requests(evidence: Evidence, limits: Thresholds) -> list[Finding]:
+        many = [rows for rows in evidence.by_connection.values() if len(rows) >= limits.repeats]
+        return [about("many-requests", "info", rows, "many requests", "Send fewer.") for rows in many]
+
+    tables = tables_of(tmp_path, merge(INCIDENTS["error loop"].shows()))
+    found = find_incidents(tables, rules=[many_requests])
+    assert [each.rule for each in found] == ["stuck-error-loop", "many-requests"]
+    assert [each.certainty for each in found] == ["proven", "proven"]
+    assert [each.rule for each in find_incidents(tables)] == ["stuck-error-loop"]
+    late = tables_of(tmp_path, merge(INCIDENTS["error loop"].shows())[3:])
+    assert [each.certainty for each in find_incidents(late, rules=[many_requests])] == ["proven", "suspected"]
+
+
+def test_a_rule_that_cannot_run_is_refused() -> None:
+    with pytest.raises(ValueError, match="rule 'x' names threshold 'slow', expected one of batch_limit, "):
+        rule("x", "info", "text", thresholds=("slow",))
+    with pytest.raises(TypeError, match="rule 'x' is over <class 'int'>, expected one of Evidence, LogFiles"):
+        rule("x", "info", "text", over=int)
+    with pytest.raises(TypeError, match="rule 'x' is over LogFiles, its function over Evidence"):
+        rule("x", "info", "text", over=LogFiles)(rule("y", "info", "text")(lambda evidence, limits: []))
+
+
+def test_answers_without_a_request_are_not_commits(tmp_path: Path) -> None:
     one = talk()
     for offset in (5, 6):
         one.exchange(commit(offset), committed("payments"), 8)
     assert findings(tmp_path, merge([one])) == []
 
 
-def test_the_page_names_every_rule_and_every_threshold() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text()
-    named = set(re.findall(r"`([a-z0-9_-]+)`", page))
-    assert {incident.rule for incident in INCIDENTS.values()} <= named
-    for threshold in fields(Thresholds):
-        (row,) = [line for line in page.splitlines() if line.startswith("| ") and f"`{threshold.name}`" in line]
-        names, defaults, _ = (cell.split(", ") for cell in row.strip("| ").split(" | "))
-        assert float(dict(zip(names, defaults, strict=True))[f"`{threshold.name}`"]) == threshold.default
+def test_records_that_are_read_again_after_a_rebalance_are_only_worth_knowing(tmp_path: Path) -> None:
+    one = talk()
+    one.exchange(fetch(0, -1, (0, 500)), fetched(0, (0, 900, b"")), 11)
+    one.exchange(*given())
+    one.exchange(fetch(0, -1, (0, 480)), fetched(0, (0, 900, b"")), 11)
+    finding = finding_of(tmp_path, one.packets, "offset-reset")
+    assert finding.level == "info"
+    assert "after a rebalance, from the last commit on" in finding.text
+
+
+def test_findings_of_one_cause_are_one(tmp_path: Path) -> None:
+    one = talk()
+    for number in range(4):
+        records = batch(b"%d" % number, producer_id=7, producer_epoch=0, base_sequence=number)
+        one.exchange(produce(records), produced(-1, error=7), 9)
+        one.exchange(produce(records), produced(number), 9)
+    finding = finding_of(tmp_path, one.packets, "retries")
+    assert finding.text.endswith("(and 3 more of the same kind)")
+    assert finding.count == len(finding.evidence) == 8

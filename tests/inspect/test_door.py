@@ -16,7 +16,7 @@ def test_every_public_name_is_there_with_a_docstring() -> None:
         assert getattr(door, name).__doc__
 
 
-def test_a_name_that_is_not_there_is_said() -> None:
+def test_an_unknown_name_is_reported() -> None:
     name = "explain_all"
     with pytest.raises(AttributeError, match=r"'kafkawire\.inspect' has no attribute 'explain_all'"):
         getattr(door, name)

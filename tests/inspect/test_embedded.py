@@ -7,10 +7,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.inspect.trees import assert_tiles
+from tests.inspect.tree_values import assert_tiles
 
-from kafkawire.inspect.explain import explain_message, explain_records
-from kafkawire.inspect.tree import Space, walk
+from kafkawire.inspect._explain.explain import explain_message, explain_records
+from kafkawire.inspect._explain.tree import Space, walk
 from kafkawire.messages import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -46,6 +46,10 @@ def prefixed(name: str, version: int, **fields: Any) -> bytes:
     return struct.pack(">h", version) + message_class(name)(**fields).encode(version)
 
 
+def stored_key(name: str, **fields: Any) -> bytes:
+    return struct.pack(">h", message_class(name).__schema__.key) + message_class(name)(**fields).encode(0)
+
+
 def records(*pairs: tuple[bytes | None, bytes | None], topic: str, control: bool = False) -> Space:
     builder = BatchBuilder(is_control=control)
     for key, value in pairs:
@@ -71,7 +75,7 @@ def test_the_subscription_of_a_consumer_is_opened() -> None:
 
 
 @pytest.mark.parametrize(("protocol_type", "metadata"), [("connect", SUBSCRIPTION), ("consumer", b"\x00\x01opaque")])
-def test_what_is_not_a_subscription_stays_bytes_and_is_no_fault(protocol_type: str, metadata: bytes) -> None:
+def test_bytes_that_are_not_a_subscription_stay_bytes_without_a_fault(protocol_type: str, metadata: bytes) -> None:
     space = join(protocol_type, metadata)
     assert bytes(values(space)["protocols[0].metadata"]) == metadata
     assert "protocols[0].metadata.version" not in values(space)
@@ -108,29 +112,29 @@ def test_offsets_and_groups_of_the_group_coordinator() -> None:
     )
     space = records(
         (
-            prefixed("OffsetCommitKey", 1, group="g", topic="orders", partition=3),
+            stored_key("OffsetCommitKey", group="g", topic="orders", partition=3),
             prefixed("OffsetCommitValue", 3, offset=42),
         ),
         (
-            prefixed("GroupMetadataKey", 2, group="g"),
+            stored_key("GroupMetadataKey", group="g"),
             prefixed("GroupMetadataValue", 3, protocol_type="consumer", members=[member]),
         ),
-        (prefixed("ConsumerGroupMetadataKey", 3, group_id="g"), None),
+        (stored_key("ConsumerGroupMetadataKey", group_id="g"), None),
         topic="__consumer_offsets",
     )
     found = values(space)
     assert (found["[0].records[0].key.topic"], found["[0].records[0].value.offset"]) == ("orders", 42)
     assert found["[0].records[1].value.members[0].assignment.assigned_partitions[0].topic"] == "orders"
-    assert notes(space)["[0].records[2].key"] == "ConsumerGroupMetadataKey v3"
+    assert notes(space)["[0].records[2].key"] == "ConsumerGroupMetadataKey"
     assert notes(space)["[0].records[2].value"] == "tombstone"
 
 
 def test_states_of_the_transaction_coordinator() -> None:
-    key = prefixed("TransactionLogKey", 0, transactional_id="pay")
+    key = stored_key("TransactionLogKey", transactional_id="pay")
     value = prefixed("TransactionLogValue", 1, producer_id=9, transaction_status=4)
     space = records((key, value), topic="__transaction_state")
     assert values(space)["[0].records[0].key.transactional_id"] == "pay"
-    assert notes(space)["[0].records[0].value.transaction_status"] == "complete commit"
+    assert notes(space)["[0].records[0].value.transaction_status"] == "CompleteCommit"
 
 
 def test_records_of_the_metadata_log() -> None:
@@ -148,9 +152,9 @@ def test_control_records_of_the_metadata_log() -> None:
     assert values(space)["[0].records[0].value.leader_id"] == 3
 
 
-def test_the_topic_of_a_fetch_response_tells_what_its_records_hold() -> None:
+def test_the_topic_of_a_fetch_response_selects_the_format_of_its_records() -> None:
     builder = BatchBuilder()
-    builder.append(prefixed("GroupMetadataKey", 2, group="g"), None)
+    builder.append(stored_key("GroupMetadataKey", group="g"), None)
     partition = FetchResponse.PartitionData(records=builder.build())
     topic = FetchResponse.FetchableTopicResponse(topic="__consumer_offsets", partitions=[partition])
     space = explain_message(FetchResponse(responses=[topic]).encode(12), "FetchResponse", 12).space
@@ -161,7 +165,7 @@ def test_the_topic_of_a_fetch_response_tells_what_its_records_hold() -> None:
 def test_a_topic_id_stands_for_its_name_where_it_is_known(known: bool) -> None:
     topic_id = UUID(int=5)
     builder = BatchBuilder()
-    builder.append(prefixed("GroupMetadataKey", 2, group="g"), None)
+    builder.append(stored_key("GroupMetadataKey", group="g"), None)
     partition = FetchResponse.PartitionData(records=builder.build())
     topic = FetchResponse.FetchableTopicResponse(topic_id=topic_id, partitions=[partition])
     names = {topic_id: "__consumer_offsets"} if known else {}

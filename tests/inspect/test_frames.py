@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.inspect.captures import Conversation, Packet, Sent, write_pcap
-from tests.inspect.traffic import Traffic, cluster_traffic, impaired
+from tests.inspect.cluster_traffic import Traffic, cluster_traffic, impaired
 
-from kafkawire.inspect.sources.captures import Connection, open_capture
-from kafkawire.inspect.sources.frames import Tail
+from kafkawire.inspect._capture.connections import Connection, open_capture
+from kafkawire.inspect._capture.frames import Tail
 from kafkawire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -94,7 +94,7 @@ def test_a_gap_within_a_frame_costs_that_frame_only(tmp_path: Path) -> None:
     assert [skip.reason for skip in frames.skips] == ["missing from the capture"]
 
 
-def test_a_lost_boundary_is_found_again_and_the_bytes_between_are_told(tmp_path: Path) -> None:
+def test_a_lost_boundary_is_found_again_and_the_skipped_bytes_are_reported(tmp_path: Path) -> None:
     talk = Conversation(segment=20).open()
     for _ in range(6):
         talk.exchange(*BEAT)
@@ -133,10 +133,10 @@ def test_raw_sasl_tokens_follow_a_version_0_handshake(tmp_path: Path) -> None:
         (b"\0\0\0\x28\0\3\0\0user\0bob\0database\0bobs\0" + bytes(12), "unknown"),
     ],
 )
-def test_what_is_not_kafka_is_named_and_not_cut(tmp_path: Path, start: bytes, kind: str) -> None:
+def test_traffic_that_is_not_kafka_is_named_and_not_cut(tmp_path: Path, start: bytes, kind: str) -> None:
     connection = only(tmp_path, Conversation().open().send(start).close("broker").packets)
     assert (connection.kind, len(connection.requests)) == (kind, 0)
-    assert connection.requests.skips[0].reason == "not Kafka: the first bytes are no request"
+    assert connection.requests.skips[0].reason == "not Kafka: the first bytes are not a request"
 
 
 def test_a_stream_that_ends_within_a_frame_has_a_tail(tmp_path: Path) -> None:

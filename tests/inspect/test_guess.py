@@ -1,15 +1,10 @@
-"""What bytes are that nobody told about."""
+"""The guess of what bytes are, without an option that names them."""
 
 from __future__ import annotations
 
 import pytest
 
-from kafkawire.inspect.guess import (
-    UnknownBytesError,
-    explain_anything,
-    explain_requests,
-    explain_responses,
-)
+from kafkawire.inspect._explain.guess import UnknownBytesError, explain_anything, explain_requests, explain_responses
 from kafkawire.messages import (
     ApiVersionsRequest,
     FetchRequest,
@@ -64,7 +59,7 @@ def test_record_batches_are_recognised_by_their_crc() -> None:
 
 
 @pytest.mark.parametrize("data", [b"hello, world", b"\x00", b"\xff" * 40, HEARTBEAT])
-def test_what_does_not_tell_what_it_is_is_not_guessed(data: bytes) -> None:
+def test_ambiguous_bytes_are_not_guessed(data: bytes) -> None:
     with pytest.raises(UnknownBytesError, match=f"these {len(data)} bytes are"):
         explain_anything(data)
 
@@ -86,7 +81,7 @@ def test_responses_are_read_with_size_and_without_and_several(data: bytes) -> No
     assert len(explained) == max(1, len(data) // len(HEARTBEAT))
 
 
-def test_what_is_said_to_be_requests_is_read_as_such_whatever_it_is() -> None:
+def test_bytes_that_are_given_as_requests_are_read_as_requests() -> None:
     assert explain_requests(b"hello, world")[0].message == ""
     assert not explain_requests(HEARTBEAT)[0].whole
     assert explain_requests(encode_request(ApiVersionsRequest(), version=0, correlation_id=0))[0].whole

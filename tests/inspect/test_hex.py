@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkawire.inspect.sources.hex import HexError, parse_hex, raw_or_hex
+from kafkawire.inspect._hexdump.hex import HexError, parse_hex, raw_or_hex
 
 # The text that dumps show beside these bytes holds '#', '|', '<', and words that look like hex.
 FRAME = b"\x00\x00\x00?\x00\x12\x00\x03\x00\x00\x00\x07\x00\x0bface #| <a>\x00\x0fkafkawire-test\x060.1.0\x00" + bytes(
@@ -113,7 +113,7 @@ class TestDigits:
     def test_plain_digits_in_usual_dress(self, text: str) -> None:
         assert parse_hex(text) == (SHORT if "not" not in text else b"\x00\x12")
 
-    def test_a_size_before_pairs_is_no_offset(self) -> None:
+    def test_a_size_before_pairs_is_not_an_offset(self) -> None:
         assert parse_hex("0000001f 00 12") == b"\x00\x00\x00\x1f\x00\x12"
 
 
@@ -169,9 +169,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("text", "line", "column", "problem"),
         [
-            ("", 1, 1, "nothing here to read as hex"),
-            (" \n\t\n", 1, 1, "nothing here to read as hex"),
-            ("# only a comment", 1, 1, "nothing here to read as hex"),
+            ("", 1, 1, "no hex found"),
+            (" \n\t\n", 1, 1, "no hex found"),
+            ("# only a comment", 1, 1, "no hex found"),
             ("00 1g", 1, 5, "'g' is not a hex digit"),
             ("00 1f\n00 12 zz", 2, 7, "'z' is not a hex digit"),
             ("0x00, 0xq1", 1, 9, "'q' is not a hex digit"),
@@ -248,11 +248,11 @@ class TestRawOrHex:
         [b"001f0012", b"\xef\xbb\xbf001f0012", "00 1f 00 12\r\n".encode("utf-16"), b"00000000: 001f 0012  ....\n"],
     )
     def test_text_is_read_as_hex(self, data: bytes) -> None:
-        assert raw_or_hex(data) == SHORT
+        assert raw_or_hex(data).data == SHORT
 
     @pytest.mark.parametrize("data", [SHORT, FRAME, b"\xff\xfe\x00", b"abc\x00", b"\x00", b"\xff\xff\xff\xff"])
     def test_binary_is_taken_as_it_is(self, data: bytes) -> None:
-        assert raw_or_hex(data) is data
+        assert raw_or_hex(data).data is data
 
     @pytest.mark.parametrize("data", [b"", b"hello", b'{"a": 1}'])
     def test_other_text_is_refused(self, data: bytes) -> None:

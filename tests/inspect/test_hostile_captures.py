@@ -1,4 +1,4 @@
-"""Whatever a capture holds, reading and diagnosing it ends, with tables and without an exception."""
+"""Reading and diagnosing any capture ends with tables and without an exception."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.inspect.captures import Conversation, Packet, merge, write_pcap
+from tests.inspect.cluster_traffic import cluster_traffic
 from tests.inspect.incidents import INCIDENTS
-from tests.inspect.traffic import cluster_traffic
 
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.diagnose import diagnose
-from kafkawire.inspect.tables import SCHEMAS
+from kafkawire.inspect import find_incidents
+from kafkawire.inspect._tables.read import read_captures
+from kafkawire.inspect._tables.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def read_all(path: Path, raw: bytes) -> None:
     for name, table in reading.tables.items():
         assert table.schema == SCHEMAS[name]
         table.validate(full=True)
-    diagnose(reading.tables)
+    find_incidents(reading.tables)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,4 +1,4 @@
-"""Requests and responses find each other, and silence is told from loss."""
+"""Requests are matched with responses, and silence is distinguished from loss."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.inspect.captures import Conversation, Packet, merge, write_pcap
 
-from kafkawire.inspect.capture import Reading, read_captures
+from kafkawire.inspect._tables.read import Reading, read_captures
 from kafkawire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -135,7 +135,7 @@ def test_bodies_that_do_not_read_are_undecoded_and_say_why(tmp_path: Path) -> No
     assert "HeartbeatRequest v1" in found[1]["fault"]
 
 
-def test_connections_tell_how_they_ended(tmp_path: Path) -> None:
+def test_connections_have_the_way_they_ended(tmp_path: Path) -> None:
     talk = Conversation().open()
     talk.exchange(*BEAT).wait(600_000).close("broker")
     other = Conversation(client=("10.0.0.2", 1234)).open()

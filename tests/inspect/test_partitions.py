@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, Packet, write_pcap
+from tests.inspect.sample_messages import batch, fetch, fetched, produce, produced
 
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.tables import SCHEMAS
-from kafkawire.inspect.topics import TopicFileError, TopicNames, show_id
+from kafkawire.inspect._tables.read import read_captures
+from kafkawire.inspect._tables.schemas import SCHEMAS
+from kafkawire.inspect._tables.topics import TopicFileError, TopicNames, show_id
 from kafkawire.messages import (
     FetchRequest,
     FetchResponse,
@@ -52,13 +52,13 @@ def test_partition_errors_become_the_error_of_the_exchange(tmp_path: Path) -> No
     assert tables(tmp_path, talk.packets)["exchanges"][0]["error_code"] == 6
 
 
-def test_batches_have_their_headers_and_a_bad_checksum_is_told(tmp_path: Path) -> None:
+def test_batches_have_their_headers_and_a_bad_checksum_is_reported(tmp_path: Path) -> None:
     good, bad = batch(b"a", b"b", base_offset=5), bytearray(batch(b"c", base_offset=7))
     bad[-2] ^= 1
     talk = Conversation().open()
     talk.exchange(fetch(0, -1, (0, 5)), fetched(0, (0, 9, good + bytes(bad) + good[:20])), 11)
     found = tables(tmp_path, talk.packets)["batches"]
-    assert [(row["base_offset"], row["last_offset"], row["count"], row["crc_ok"]) for row in found] == [
+    assert [(row["base_offset"], row["last_offset"], row["record_count"], row["crc_ok"]) for row in found] == [
         *((5, 6, 2, True), (7, 7, 1, False))
     ]
     assert [row["location"] for row in found] == ["0/0@0", f"0/0@{len(good)}"]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import struct
 from typing import TYPE_CHECKING
 
+import lz4.frame
 import numpy as np
 import pytest
 import zstandard
 from tests.inspect.captures import START, Conversation, Packet, link_packet, tag, write_pcap, write_pcapng
 
-from kafkawire.inspect.sources import packets
-from kafkawire.inspect.sources.captures import Capture, index_capture, open_capture
-from kafkawire.inspect.sources.files import map_file
-from kafkawire.inspect.sources.index import CaptureError
+from kafkawire.inspect._capture import packets
+from kafkawire.inspect._capture.connections import Capture, index_capture, open_capture
+from kafkawire.inspect._capture.files import map_file
+from kafkawire.inspect._capture.packets import CaptureError
 from kafkawire.messages import HeartbeatRequest, HeartbeatResponse
 
 if TYPE_CHECKING:
@@ -95,9 +98,17 @@ def test_simple_packet_blocks_have_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pack", [gzip.compress, zstandard.compress, lambda raw: gzip.compress(raw[:99]) + gzip.compress(raw[99:])]
+    "pack",
+    [
+        gzip.compress,
+        zstandard.compress,
+        lambda raw: gzip.compress(raw[:99]) + gzip.compress(raw[99:]),
+        lzma.compress,
+        bz2.compress,
+        lz4.frame.compress,
+    ],
 )
-def test_packed_captures_are_told_by_their_bytes(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_compressed_captures_are_recognised_by_their_bytes(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     assert_three_heartbeats(opened(tmp_path, pack(write_pcap(heartbeats())), "no-suffix"))
 
 
@@ -116,7 +127,7 @@ def test_a_damaged_archive_says_how_far_it_went(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"\0" * 40, b"\xd4\xc3\xb2\xa1", b"hello"])
-def test_what_is_no_capture_is_refused(tmp_path: Path, raw: bytes) -> None:
+def test_a_file_that_is_not_a_capture_is_refused(tmp_path: Path, raw: bytes) -> None:
     with pytest.raises(CaptureError, match=r"x.pcap: not a (capture|pcap)"):
         opened(tmp_path, raw)
 
@@ -183,3 +194,20 @@ def test_other_traffic_is_counted_and_left_out(tmp_path: Path) -> None:
     capture = opened(tmp_path, raw)
     assert (capture.packets.others, capture.packets.fragments) == (2, 1)
     assert_three_heartbeats(capture)
+
+
+@pytest.mark.parametrize(
+    ("start", "command"), [(b"PK\x03\x04", "unzip"), (b"7z\xbc\xaf", "7z x"), (b"\x1f\x9d", "uncompress")]
+)
+def test_an_archive_is_refused_with_what_to_do(tmp_path: Path, start: bytes, command: str) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(start + bytes(100))
+    with pytest.raises(CaptureError, match=f"an archive; unpack it with `{command}`"):
+        map_file(path)
+
+
+def test_a_truncated_xz_file_says_how_far_it_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap.xz"
+    path.write_bytes(lzma.compress(write_pcap(heartbeats()))[:-20])
+    with pytest.raises(CaptureError, match="reading stopped after"):
+        map_file(path)

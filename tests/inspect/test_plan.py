@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import Conversation, merge, write_pcap, write_pcapng
+from tests.inspect.cluster_traffic import cluster_traffic, impaired
 from tests.inspect.incidents import INCIDENTS
-from tests.inspect.traffic import cluster_traffic, impaired
+from tests.inspect.sample_messages import batch, fetch, fetched, produce, produced
 
-from kafkawire.inspect.capture import SUMMARIES, read_captures
-from kafkawire.inspect.parts import open_ranges, stream_part, whole_connections
-from kafkawire.inspect.plan import plan_captures
+from kafkawire.inspect._parallel.part import open_ranges, stream_part, whole_connections
+from kafkawire.inspect._parallel.plan import plan_captures
+from kafkawire.inspect._tables.read import SUMMARIES, read_captures
+from kafkawire.inspect._transactions.tables import traffic_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from kafkawire.inspect.plan import Plan
+    from kafkawire.inspect._parallel.plan import Plan
 
 
 def rows(table: pa.Table) -> list[str]:
@@ -44,8 +45,10 @@ def agree(paths: Sequence[Path], *, part_bytes: int, load_bytes: int = 1 << 20) 
     found = read_plan(plan, load_bytes)
     assert found.pop("summaries").schema == SUMMARIES
     for name, table in expected.items():
-        if name != "connections":
+        if name not in ("connections", "transactions"):  # made of the joined parts
             assert rows(found[name]) == rows(table)
+    joined = traffic_table({"connections": expected["connections"], **found})
+    assert rows(joined) == rows(expected["transactions"])
     undivided = plan_captures(paths, part_bytes, whole=True)
     assert rows(pa.concat_tables([whole_connections(part.unpack()) for part in undivided.parts])) == rows(
         expected["connections"]
@@ -72,7 +75,7 @@ def test_parts_join_to_the_tables_of_one_reader(tmp_path: Path, part_bytes: int,
     agree(paths, part_bytes=part_bytes, load_bytes=load_bytes)
 
 
-def test_incidents_are_told_the_same_when_cut_to_pieces(tmp_path: Path) -> None:
+def test_incidents_are_the_same_when_captures_are_read_in_pieces(tmp_path: Path) -> None:
     paths = []
     for number, name in enumerate(list(INCIDENTS)[::5]):
         paths.append(tmp_path / f"{number:02}.pcap")
@@ -159,7 +162,7 @@ def test_a_worker_reads_its_bytes_and_little_else(tmp_path: Path) -> None:
     assert max(length for _, length in asked) < 5000
 
 
-def test_what_is_wanted_of_headers_alone_reads_no_bytes(tmp_path: Path) -> None:
+def test_tables_of_headers_alone_read_no_bodies(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(write_pcap(one_connection(9).packets))
     (packed,) = plan_captures([path], 1 << 20).parts
@@ -168,5 +171,5 @@ def test_what_is_wanted_of_headers_alone_reads_no_bytes(tmp_path: Path) -> None:
     assert sum(len(piece["exchanges"]) for piece in pieces if "exchanges" in piece) == 17
 
 
-def test_no_files_are_no_parts() -> None:
+def test_no_files_give_no_parts() -> None:
     assert plan_captures([], 1 << 20).parts == []

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.inspect.bodies import batch, produce, produced
+from tests.inspect.sample_messages import batch, produce, produced
 
-from kafkawire.cli.proxy import Printer
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.proxying import Proxy
-from kafkawire.inspect.sources.captures import index_capture
-from kafkawire.inspect.sources.packets import read_packets
-from kafkawire.inspect.sources.proxy import Relay, rewrite_addresses
-from kafkawire.inspect.sources.recording import Recording
+from kafkawire.cli.commands.proxy import Printer
+from kafkawire.inspect._capture.connections import index_capture
+from kafkawire.inspect._capture.packets import read_packets
+from kafkawire.inspect._proxy.recording import Recording
+from kafkawire.inspect._proxy.relay import Relay, rewrite_addresses
+from kafkawire.inspect._proxy.server import Proxy
+from kafkawire.inspect._tables.read import read_captures
 from kafkawire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -191,7 +191,7 @@ def test_ip_headers_of_a_recording_have_a_good_checksum() -> None:
 
 
 def warnings_of(work: Coroutine[None, None, None]) -> list[str]:
-    """What is said of connections that nobody closed; those that earlier tests left are not counted."""
+    """The warning about connections that nobody closed; those that earlier tests left are not counted."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         gc.collect()

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kafkawire.inspect.explain import Explanation, explain_message, explain_records, explain_request
-from kafkawire.inspect.render.json import render_json
-from kafkawire.inspect.render.text import render_text
-from kafkawire.inspect.render.values import value_text
+from kafkawire.inspect._explain.explain import Explanation, explain_message, explain_records, explain_request
+from kafkawire.inspect._render.json import render_json
+from kafkawire.inspect._render.text import render_text
+from kafkawire.inspect._render.values import value_text
 from kafkawire.messages import AlterClientQuotasRequest, MetadataRequest, MetadataResponse
 from kafkawire.records import BatchBuilder
 from kafkawire.wire import encode_request

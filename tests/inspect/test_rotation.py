@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.inspect.bodies import batch, fetch, fetched, produce, produced
 from tests.inspect.captures import MILLISECOND, Conversation, Packet, merge, write_pcap
+from tests.inspect.cluster_traffic import cluster_traffic
+from tests.inspect.sample_messages import batch, fetch, fetched, produce, produced
 from tests.inspect.test_plan import agree
-from tests.inspect.traffic import cluster_traffic
 
-from kafkawire.inspect.capture import read_captures
+from kafkawire.inspect._tables.read import read_captures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ def talk(**more: Any) -> Conversation:
 
 
 @pytest.mark.parametrize("kind", ["the same file twice", "ports reused", "another time and other sequence numbers"])
-def test_what_only_looks_alike_stays_apart(tmp_path: Path, kind: str) -> None:
+def test_similar_connections_stay_apart(tmp_path: Path, kind: str) -> None:
     first = talk()
     later = first.now + 1000 * MILLISECOND
     second = {

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.inspect.captures import ACK, MILLISECOND, RST, START, SYN, Conversation, Packet, write_pcap
 
-from kafkawire.inspect.sources.captures import index_capture
-from kafkawire.inspect.sources.flows import find_flows
-from kafkawire.inspect.sources.packets import read_packets
-from kafkawire.inspect.sources.tcp import Stream, reassemble
+from kafkawire.inspect._capture.connections import index_capture
+from kafkawire.inspect._capture.packets import read_packets
+from kafkawire.inspect._capture.tcp import Stream, find_flows, reassemble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +119,7 @@ def test_offloaded_segments_of_64_kilobytes_have_no_ip_length() -> None:
     assert content(stream) == {0: text}
 
 
-def test_copies_are_told_from_retransmissions() -> None:
+def test_copies_are_distinguished_from_retransmissions() -> None:
     first = piece(0, 100, time=1)
     copy = replace(first, time=first.time + 50_000)
     again = replace(first, time=first.time + 250 * MILLISECOND, identity=77)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkawire.inspect.versions import changes_between, fields_of
+from kafkawire.inspect._explain.versions import changes_between, fields_of
 from kafkawire.messages import FetchRequest, MetadataRequest, ProduceRequest, RequestHeader, UnsupportedVersionError
 
 
@@ -18,7 +18,7 @@ def test_a_client_id_is_never_compact() -> None:
     assert fields_of(RequestHeader.__schema__, 2)[-1].type == "string?"
 
 
-def test_tags_and_defaults_are_told() -> None:
+def test_tags_and_defaults_are_listed() -> None:
     fields = {field.path: field for field in fields_of(FetchRequest.__schema__, 15)}
     assert (fields["cluster_id"].tag, fields["cluster_id"].default) == (0, "null")
     assert (fields["replica_state.replica_id"].depth, fields["replica_state.replica_id"].default) == (1, "-1")
@@ -34,7 +34,7 @@ def test_tags_and_defaults_are_told() -> None:
         (13, 12, [("added", "topic_data.name", "", "compact string"), ("removed", "topic_data.topic_id", "uuid", "")]),
     ],
 )
-def test_changes_are_told_in_wire_order(before: int, after: int, expected: list[tuple[str, ...]]) -> None:
+def test_changes_are_listed_in_wire_order(before: int, after: int, expected: list[tuple[str, ...]]) -> None:
     found = changes_between(ProduceRequest.__schema__, before, after)
     assert [(each.kind, each.path, each.before, each.after) for each in found] == expected
 

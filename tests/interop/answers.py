@@ -1,24 +1,26 @@
 """One request put to two brokers, and what of their answers must be the same.
 
 Rules:
-- The order of topics and partitions says nothing. Of settings those are compared that both brokers have, but for
-  min.insync.replicas, which Apache Kafka sets for itself (KIP-966).
+- The order of topics and partitions says nothing. Settings that both brokers have are compared. min.insync.replicas,
+  which Apache Kafka sets for itself (KIP-966), and the setting that `PREVIOUS` is started with are left out.
 - Names, numbers of nodes and error codes are the same; what a broker chooses (ids, times, its address, words for an
   error) is not looked at, but for whether it is there.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from tests.broker.peer import Peer
+from tests.broker.raw_connection import Peer
 
 from kafkawire.messages import ApiVersionsRequest, api
+from kafkawire.records import read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.broker.peer import Listening
+    from tests.broker.raw_connection import Listening
 
     from kafkawire.messages import Message
 
@@ -36,18 +38,32 @@ CHOSEN = frozenset(
             "logDir",
             "totalBytes",
         ),
-        *("usableBytes", "partitionSize", "size", "lastTimestamp", "leaderEpoch", "clusterAuthorizedOperations"),
+        *(
+            "usableBytes",
+            "partitionSize",
+            "size",
+            "lastTimestamp",
+            "leaderEpoch",
+        ),
         *("preferredReadReplica", "documentation", "synonyms", "nodeEndpoints", "partitionLeaderEpoch"),
-        *("logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodes"),
+        *("logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodes", "transactionStartTimeMs"),
     }
 )
 PRESENT = frozenset({"memberId", "leader", "sessionId", "producerId", "abortedTransactions", "clientHost"})
 ABSENT: tuple[Any, ...] = (None, "", -1, [])
+UNNAMED = frozenset({"topicName", "memberEpoch", "partitions", "groupEpoch"})
+"""Fields of elements that are sorted by all of their values."""
 NO_SESSION = 0
+SET_BY_BROKERS = {"min.insync.replicas", "message.timestamp.after.max.ms"}
+NOT_SERVED_BELOW = {
+    "Produce": 3,  # Apache Kafka lists it from 0 on, for the sake of librdkafka (KAFKA-18659)
+    "OffsetCommit": 1,  # offsets of v0 are in ZooKeeper, and brokers without one refuse it; we keep them as all others
+    "OffsetFetch": 1,
+}
 
 
 class Asked:
-    """A broker that questions are put to, over a connection that is made anew when the broker closes it."""
+    """A broker that gets questions, over a connection that is opened again when the broker closes it."""
 
     def __init__(self, broker: Listening) -> None:
         self._broker = broker
@@ -76,8 +92,7 @@ def common_versions(name: str, *brokers: Asked) -> list[int]:
     """The versions of an API that all brokers serve."""
     key = api(name).key
     found = sorted(set.intersection(*(set(broker.versions.get(key, ())) for broker in brokers)))
-    # Apache Kafka lists Produce from 0 on, for the sake of librdkafka, and serves it from 3 on (KAFKA-18659).
-    return [version for version in found if name != "Produce" or version >= 3]
+    return [version for version in found if version >= NOT_SERVED_BELOW.get(name, 0)]
 
 
 def comparable(answer: Message | None, version: int) -> Any:
@@ -87,14 +102,28 @@ def comparable(answer: Message | None, version: int) -> Any:
 
 def _without_choices(value: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            name: _is_there(name, each) if name in PRESENT else _without_choices(each)
-            for name, each in value.items()
-            if name not in CHOSEN
-        }
+        return {name: _field(name, each) for name, each in value.items() if name not in CHOSEN}
     if isinstance(value, list):
         return sorted((_without_choices(each) for each in value), key=_order)
     return value
+
+
+def _field(name: str, value: Any) -> Any:
+    if name in PRESENT:
+        return _is_there(name, value)
+    return _records(b64decode(value)) if name == "records" and value else _without_choices(value)
+
+
+def _records(data: bytes) -> Any:
+    """Records that a broker converted, one by one: what is behind the last, and how they are compressed, is its choice.
+
+    Batches that it stores as they came are compared as they are.
+    """
+    if data[16] >= 2:
+        return data
+    return [
+        (each.offset, each.timestamp, each.key, each.value) for batch in read_batches(data) for each in batch.records()
+    ]
 
 
 def _is_there(name: str, value: Any) -> bool:
@@ -104,13 +133,16 @@ def _is_there(name: str, value: Any) -> bool:
 def _order(value: Any) -> tuple[str, int]:
     if not isinstance(value, dict):
         return "", 0
-    return str(value.get("name") or value.get("topic")), int(value.get("partitionIndex", 0))
+    named = value.get("name") or value.get("topic") or value.get("transactionalId")
+    if named is None and value.keys() & UNNAMED:
+        return str(sorted(value.items(), key=str)), 0
+    return str(named), int(value.get("partitionIndex", 0))
 
 
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[str]:
-    """Where two answers differ, and how."""
+    """The differences of two answers, with their places."""
     if place.endswith(".configs"):
-        shared = {each["name"] for each in ours} & {each["name"] for each in theirs} - {"min.insync.replicas"}
+        shared = {each["name"] for each in ours} & {each["name"] for each in theirs} - SET_BY_BROKERS
         ours, theirs = ([each for each in given if each["name"] in shared] for given in (ours, theirs))
     if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
         for name in ours:

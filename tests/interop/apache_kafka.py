@@ -1,8 +1,9 @@
 """Apache Kafka itself, fetched from Maven Central: its tools, and a broker of one node.
 
 Rules:
-- The jars are fetched once, into build/interop, and again only when pom.xml has changed.
-- What is missing to do so is said by name.
+- There are two releases of the broker (`releases`): the newest, and the last that serves the versions of old clients.
+- The jars are fetched once, into build/interop, and again only when a pom or a release has changed.
+- The error names what is missing to do so.
 - A broker keeps its port through restarts; what it says is in `broker.out` beside its data.
 """
 
@@ -13,43 +14,64 @@ import subprocess
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
-from tests.broker.peer import Peer
-from tests.interop.maven import fetch_jars
-from tests.interop.ports import free_port
+from tests.broker.raw_connection import Peer
+from tests.interop.maven import BUILD, fetch_jars
+from tests.interop.releases import MODULES, REMOVED
 
 from kafkawire.messages import MetadataRequest
+from kafkawire.testing._running import claim_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-POM = Path(__file__).with_name("pom.xml")
-JARS = Path(__file__).parents[2] / "build" / "interop" / "kafka"
+JARS = BUILD / "kafka"
 CLUSTER = "kafkawireInteropTests0"
-COMPLAINTS = ("isvalid: false", "ismatch", "not found in the log", "out of order", "rror")
+COMPLAINTS = ("isvalid: false", "ismatch", "are not found in", "out of order", "rror")
 HEAP = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 
-class ApacheKafka:
-    """The jars, and what can be run from them."""
+class Release(NamedTuple):
+    """A release of Apache Kafka, and where its jars come from and go to."""
 
-    def __init__(self) -> None:
+    version: str
+    pom: str
+    jars: Path
+    settings: Mapping[str, str] = {}
+
+
+NEWEST: Final = Release(MODULES, "pom.xml", JARS)
+PREVIOUS: Final = Release(
+    REMOVED,
+    "previous_pom.xml",
+    BUILD / "kafka-previous",
+    {"log.message.timestamp.after.max.ms": "3600000"},  # the default since 4.0 (KIP-1030)
+)
+every_release = pytest.fixture(scope="session", params=[NEWEST, PREVIOUS], ids=lambda release: release.version)
+
+
+class ApacheKafka:
+    """The jars of a release, and what can be run from them."""
+
+    def __init__(self, release: Release = NEWEST) -> None:
         if shutil.which("java") is None:
             pytest.fail("these tests run Apache Kafka's own classes; not on the PATH: java (a JDK, 17 or newer)")
-        fetch_jars(POM, JARS, "Apache Kafka")
+        self.release = release
+        self.class_path = f"{release.jars}/*"
+        fetch_jars(Path(__file__).with_name(release.pom), release.jars, f"Apache Kafka {release.version}")
 
     def run(self, main: str, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
         """Run a class with a main method; all that it says."""
-        command = ["java", *HEAP, "-cp", f"{JARS}/*", main, *arguments]
+        command = ["java", *HEAP, "-cp", self.class_path, main, *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
     def dump(self, files: Sequence[Path], *options: str) -> str:
         """DumpLogSegments over files; it must not complain."""
-        text = self.run("kafka.tools.DumpLogSegments", "--files", ",".join(map(str, files)), *options)
+        text = self.run("org.apache.kafka.tools.DumpLogSegments", "--files", ",".join(map(str, files)), *options)
         found = [line for line in text.splitlines() if any(word in line for word in COMPLAINTS)]
         assert not found, "\n".join(found)
         return text
@@ -82,7 +104,7 @@ class ApacheBroker:
         self._properties = directory / "server.properties"
         self._virtual_machine = virtual_machine
         self._process: subprocess.Popen[bytes] | None = None
-        client, controller = free_port(), free_port()
+        client, controller = claim_port(self), claim_port(self)
         self.bootstrap = f"127.0.0.1:{client}"
         properties = {
             "process.roles": "broker,controller",
@@ -100,6 +122,7 @@ class ApacheBroker:
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             "log.cleaner.backoff.ms": "200",
+            **kafka.release.settings,
             **(settings or {}),
         }
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
@@ -109,7 +132,8 @@ class ApacheBroker:
         if not self.data_dir.exists():
             options = ("-t", CLUSTER, "-c", str(self._properties), "--standalone")
             self._kafka.run("kafka.tools.StorageTool", "format", *options)
-        command = ["java", *self._virtual_machine, "-cp", f"{JARS}/*", "kafka.Kafka", str(self._properties)]
+        machine, jars = self._virtual_machine, self._kafka.class_path
+        command = ["java", *machine, "-cp", jars, "kafka.Kafka", str(self._properties)]
         with self._out.open("ab") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=out)
         deadline = time.monotonic() + 90
@@ -130,6 +154,10 @@ class ApacheBroker:
     def bootstrap_servers(self) -> str:
         """As other brokers of tests call it."""
         return self.bootstrap
+
+    @property
+    def release(self) -> Release:
+        return self._kafka.release
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

@@ -2,7 +2,7 @@
 
 Rules:
 - A broker of their own that creates no topic by itself, as the embedded one in those tests; a module leaves no topic.
-- What only the embedded broker can tell is skipped here, by name.
+- Tests that need the embedded broker are skipped here, by name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.client.topics import Topics
-from tests.interop.apache_kafka import ApacheBroker, ApacheKafka
+from tests.interop.apache_kafka import ApacheBroker, ApacheKafka, every_release
 
 from kafkawire.client import Admin
 
@@ -38,9 +38,9 @@ class ApacheTopics(Topics):
         asyncio.run(main())
 
 
-@pytest.fixture(scope="session")
-def strict_kafka(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
-    running = ApacheBroker(kafka, tmp_path_factory.mktemp("strict"), settings=STRICT)
+@every_release
+def strict_kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
+    running = ApacheBroker(ApacheKafka(request.param), tmp_path_factory.mktemp("strict"), settings=STRICT)
     running.start()
     yield running
     running.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.interop.apache_kafka import ApacheBroker, ApacheKafka
+from tests.interop.apache_kafka import ApacheBroker, ApacheKafka, every_release
 from tests.interop.client_broker import strict_kafka
 from tests.interop.our_broker import OurBroker
 from tests.interop.spark_brokers import filled, filled_broker, logs, transactions
@@ -28,6 +28,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def kafka() -> ApacheKafka:
     return ApacheKafka()
+
+
+@every_release
+def each_kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
+    """One broker of each release that tests compare with."""
+    broker = ApacheBroker(ApacheKafka(request.param), tmp_path_factory.mktemp("release"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def our_twin(each_kafka: ApacheBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    """One `kafkawire serve` beside each of them, as new as it."""
+    broker = OurBroker(tmp_path_factory.mktemp("twin"))
+    broker.start()
+    yield broker
+    broker.stop()
 
 
 @pytest.fixture(scope="session")

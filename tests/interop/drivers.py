@@ -1,9 +1,9 @@
-"""Clients of other languages, each in a process of its own that is told by lines of JSON what to do.
+"""Clients of other languages, each in a process of its own that gets its commands as lines of JSON.
 
 Rules:
 - A driver does one thing at a time; the members of its groups poll beside it.
 - Java sources are compiled, and Node's packages installed, once under build/interop, and again when they have changed.
-- What is missing to do so is said by name.
+- The error names what is missing to do so.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.broker.clients.workload import CODECS, Sent
-from tests.interop.apache_kafka import HEAP, JARS
+from tests.interop.apache_kafka import HEAP
+from tests.interop.maven import BUILD, fetch_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 HERE = Path(__file__).parent
-BUILD = HERE.parents[1] / "build" / "interop"
+CLIENT_JARS = BUILD / "clients"
 PATIENCE = 60.0
 
 
@@ -94,11 +95,14 @@ class Driver:
         found = self.call("consume", bootstrap=bootstrap, topic=topic, count=count, group=f"reader of {topic}")
         return [*map(_from_json, found)]
 
-    def join(self, bootstrap: str, group: str, topics: Sequence[str], **settings: str) -> Member:
-        """A new member of a group."""
+    def join(
+        self, bootstrap: str, group: str, topics: Sequence[str], *, pattern: str | None = None, **settings: str
+    ) -> Member:
+        """A new member of a group; with a pattern, Java's consumer lets the broker find the topics."""
         self._members += 1
         name = f"member {self._members}"
-        self.call("join", name=name, bootstrap=bootstrap, topics=[*topics], **self.member(group, settings))
+        asked = {"name": name, "bootstrap": bootstrap, "topics": [*topics], "pattern": pattern}
+        self.call("join", **asked, **self.member(group, settings))
         return Member(self, name)
 
     def producer(self, how: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +115,7 @@ class Driver:
 
 
 class DriverError(Exception):
-    """What the client library raised."""
+    """The error that the client library raised."""
 
 
 class Member:
@@ -122,7 +126,7 @@ class Member:
         self._name = name
 
     def partitions(self) -> set[tuple[str, int]]:
-        """What it is assigned now."""
+        """The partitions that it is assigned now."""
         return {(topic, partition) for topic, partition in self._driver.call("assignment", name=self._name)}
 
     def values(self) -> list[bytes | None]:
@@ -142,14 +146,8 @@ class JavaClients(Driver):
     """Apache Kafka's own clients."""
 
     def __init__(self, log: Path) -> None:
-        if shutil.which("javac") is None:
-            pytest.fail("these tests compile a driver of Apache Kafka's clients; not on the PATH: javac (a JDK, 17+)")
-        classes, sources = BUILD / "java", sorted((HERE / "java").glob("*.java"))
-        if not _is_newer(classes / "Driver.class", sources):
-            command = ["javac", "-d", str(classes), "-cp", f"{JARS}/*", *map(str, sources)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-            assert done.returncode == 0, done.stderr
-        super().__init__(["java", *HEAP, "-cp", f"{classes}:{JARS}/*", "Driver"], log)
+        fetch_jars(HERE / "clients_pom.xml", CLIENT_JARS, "Apache Kafka's clients")
+        super().__init__(_compiled("Driver", HERE / "java", BUILD / "java", CLIENT_JARS), log)
 
     def producer(self, how: dict[str, Any]) -> dict[str, Any]:
         settings = {
@@ -163,7 +161,16 @@ class JavaClients(Driver):
 
     def member(self, group: str, settings: dict[str, str]) -> dict[str, Any]:
         quick = {"heartbeat.interval.ms": "100", "session.timeout.ms": "6000", "metadata.max.age.ms": "1000"}
+        if settings.get("group.protocol") == "consumer":
+            quick = {"metadata.max.age.ms": "1000"}  # the broker sets the others
         return {"settings": {"group.id": group, "client.id": "java", **quick, **settings}}
+
+
+class JavaCoordinator(Driver):
+    """Parts of Apache Kafka's group coordinator, from the jars of its broker."""
+
+    def __init__(self, jars: Path, log: Path) -> None:
+        super().__init__(_compiled("Coordinator", HERE / "java" / "coordinator", BUILD / "java-coordinator", jars), log)
 
 
 class KafkaJs(Driver):
@@ -191,6 +198,18 @@ class KafkaJs(Driver):
     def member(self, group: str, settings: dict[str, str]) -> dict[str, Any]:
         assert not settings, "the driver of kafkajs takes none"
         return {"group": group}
+
+
+def _compiled(main: str, sources: Path, classes: Path, jars: Path) -> list[str]:
+    """The command that runs a class, which is compiled if its sources have changed."""
+    if shutil.which("javac") is None:
+        pytest.fail("these tests compile drivers of Apache Kafka's classes; not on the PATH: javac (a JDK, 17+)")
+    found = sorted(sources.glob("*.java"))
+    if not _is_newer(classes / f"{main}.class", [*found, HERE / "releases.py"]):
+        command = ["javac", "-d", str(classes), "-cp", f"{jars}/*", *map(str, found)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+    return ["java", *HEAP, "-cp", f"{classes}:{jars}/*", main]
 
 
 def _is_newer(made: Path, sources: Iterable[Path]) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkawire.client._admin.types import NewTopic
+from kafkawire.client._cluster.blocking_connection import SocketConnection
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client.blocking import Admin
-from kafkawire.client.described import NewTopic
 from kafkawire.client.errors import is_retriable
-from kafkawire.client.metadata import TopicPartition
 from kafkawire.client.options import ProducerOptions, read_options
-from kafkawire.client.sockets import SocketConnection
 from kafkawire.messages import ProduceRequest, ProduceResponse
 from kafkawire.messages.errors import error_for
 from kafkawire.records import BatchBuilder
@@ -63,7 +63,7 @@ def fill_topics(address: str) -> None:
 
 
 def numbered(number: int) -> Record:
-    """A record that tells its number, a second after the one before."""
+    """A record that contains its number, a second after the one before."""
     return b"k%d" % number, b"v%d" % number, TIME + 1000 * number, ()
 
 

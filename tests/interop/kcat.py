@@ -38,12 +38,12 @@ class Kcat:
         self.run("-P", "-t", topic, "-p", "0", *options, stdin=lines)
 
     def consume(self, topic: str, *options: str) -> list[dict[str, Any]]:
-        """All records of partition 0, as its JSON tells them."""
+        """All records of partition 0, from its JSON."""
         text = self.run("-C", "-t", topic, "-p", "0", "-o", "beginning", "-e", "-q", "-J", *options)
         return [json.loads(line) for line in text.splitlines()]
 
     def metadata(self) -> Any:
-        """What it says of the cluster."""
+        """Its description of the cluster."""
         return json.loads(self.run("-L", "-J"))
 
 
@@ -67,7 +67,7 @@ class KcatMember:
             self.values.append(line.strip())
 
     def partitions(self) -> set[int]:
-        """What it is assigned now, by what it says of rebalances."""
+        """The partitions that it is assigned now, from its lines about rebalances."""
         said = re.findall(r"assigned: (.*)", self._log.read_text())
         lost = self._log.read_text().rstrip().rpartition("\n")[2].find("revoked") >= 0
         return set() if lost or not said else {int(each) for each in re.findall(r"\[(\d+)\]", said[-1])}

@@ -1,78 +1,70 @@
-"""Our broker as a user runs it: `kafkawire serve` in a process of its own.
+"""Our broker for clients of other projects, and a network in front of it that fails.
 
 Rules:
 - It keeps its port and its data through restarts.
-- It stops when asked, within its time, and without a complaint of its own: a traceback in its log fails who stops it.
+- It logs no error: a log record of level ERROR fails the test that stops the broker, unless it contains words that a
+  test expects (`expected_errors`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import logging
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.client.proxy import FaultyProxy
-from tests.interop.ports import free_port
+
+from kafkawire.client.options import parse_address
+from kafkawire.testing import RunningBroker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+SETTINGS = {"log.cleaner.backoff.ms": "500"}
 
-class OurBroker:
-    """`kafkawire serve`, with its data under a directory."""
 
-    def __init__(self, directory: Path, **settings: str) -> None:
+class ErrorLog(logging.Handler):
+    """Keeps the errors that a broker logs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+class OurBroker(RunningBroker):
+    """The running broker of `kafkawire.testing`, with its data under a directory."""
+
+    def __init__(self, directory: Path) -> None:
         self.data_dir = directory / "data"
-        self.port = free_port()
-        self.bootstrap = f"127.0.0.1:{self.port}"
-        self._log = directory / "broker.log"
-        self._settings = {"group.initial.rebalance.delay.ms": "0", "log.cleaner.backoff.ms": "500"} | {
-            name.replace("_", "."): value for name, value in settings.items()
-        }
-        self._process: subprocess.Popen[str] | None = None
+        self._errors = ErrorLog()
+        self.expected_errors: set[str] = set()
+        super().__init__(self.data_dir, config=SETTINGS)
 
     @property
-    def bootstrap_servers(self) -> str:
-        """As other brokers of tests call it."""
-        return self.bootstrap
+    def bootstrap(self) -> str:
+        """The name that these tests use for every broker."""
+        return self.bootstrap_servers
 
     def start(self) -> None:
-        """Start, and wait for the line that says where it listens."""
-        pairs = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
-        place = ("--port", str(self.port), "--data", str(self.data_dir))
-        command = [sys.executable, "-m", "kafkawire", "serve", *place, *pairs]
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert self.bootstrap in line, self._log.read_text()[-2000:]
+        logging.getLogger("kafkawire").addHandler(self._errors)
+        super().start()
 
     def stop(self) -> None:
-        """Stop as an operator would; the data stays."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        code = self._process.wait(30)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        self._process = None
-        log = self._log.read_text()
-        assert code == 0, log[-2000:]
-        assert "Traceback" not in log, log[-4000:]
-
-    def restart(self) -> None:
-        """Stop and start again, at the same address with the same data."""
-        self.stop()
-        self.start()
+        super().stop()
+        logging.getLogger("kafkawire").removeHandler(self._errors)
+        lines = [line for line in self._errors.lines if not any(words in line for words in self.expected_errors)]
+        assert not lines, lines
 
     @contextmanager
     def failing_network(self) -> Iterator[FailingNetwork]:
         """An address in front of the broker whose connections can be cut."""
-        network = FailingNetwork(self.port)
+        network = FailingNetwork(parse_address(self.bootstrap)[1])
         try:
             yield network
         finally:

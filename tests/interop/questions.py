@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from tests.broker.asking import batch
+from tests.broker.node_requests import batch
 
 from kafkawire import messages as m
 

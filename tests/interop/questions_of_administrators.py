@@ -32,7 +32,7 @@ QUESTIONS |= {
     "settings of a bad name": lambda version: describe(TOPIC, "not/good"),
     "settings of the broker": lambda version: describe(BROKER, "1", "num.io.threads", "fetch.max.bytes"),
     "settings of a broker that is not there": lambda version: describe(BROKER, "7"),
-    "settings of a broker that is no number": lambda version: describe(BROKER, "x"),
+    "settings of a broker that is not a number": lambda version: describe(BROKER, "x"),
     "settings of a kind that is none": lambda version: describe(99, "x"),
 }
 
@@ -59,7 +59,7 @@ def alter_all(name: str, **values: str | None) -> Message:
 QUESTIONS |= {
     "set": lambda version: alter(TOPIC, ORDERS, ("retention.ms", SET, "700000000")),
     "set to something bad": lambda version: alter(TOPIC, ORDERS, ("retention.ms", SET, "soon")),
-    "set what is no setting": lambda version: alter(TOPIC, ORDERS, ("no.such", SET, "1")),
+    "set a name that is not a setting": lambda version: alter(TOPIC, ORDERS, ("no.such", SET, "1")),
     "set to null": lambda version: alter(TOPIC, ORDERS, ("retention.ms", SET, None)),
     "set twice": lambda version: alter(TOPIC, ORDERS, ("retention.ms", SET, "1"), ("retention.ms", SET, "2")),
     "add to a list": lambda version: alter(TOPIC, ORDERS, ("cleanup.policy", APPEND, "compact"), only=True),

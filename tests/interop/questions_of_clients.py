@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.broker.asking import batch
+from tests.broker.node_requests import batch
 from tests.interop.questions import COMPACTED, GROUP, NOBODY, NOWHERE, ORDERS, TIME
 
 from kafkawire import messages as m

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FilledBroker:
-    """Where a broker listens and where its log files are."""
+    """The address of a broker, and the directory of its log files."""
 
     address: str
     data_dir: Path

@@ -2,7 +2,7 @@
 
 Rules:
 - The connector is the newest that all registries have; it runs on the PySpark that is installed.
-- What both are asked is a set of options; only the word of the format differs.
+- Both get the same set of options; only the word of the format differs.
 - Rows are compared with all their columns, in the order in which each partition gave them.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from tests.interop.maven import fetch_jars
-from tests.spark.running import SETTINGS
+from tests.spark.shared_session import SETTINGS
 
 from kafkawire.spark import build_session
 
@@ -33,7 +33,7 @@ _NEEDED: Final = ("spark-sql-kafka-*", "spark-token-provider-kafka-*", "kafka-cl
 
 
 def session_settings() -> dict[str, str]:
-    """What a session needs to have the connector."""
+    """The settings that a session needs for the connector."""
     fetch_jars(POM, JARS, "Spark's Kafka connector")
     found = [str(jar) for name in _NEEDED for jar in JARS.glob(f"{name}.jar")]
     return {"spark.jars": ",".join(found), "spark.driver.extraClassPath": ":".join(found)}
@@ -61,7 +61,7 @@ def rows_of(frame: DataFrame) -> dict[tuple[str, int], list[tuple[Any, ...]]]:
 
 @dataclass
 class Streamed:
-    """What a stream gave: the rows of each trigger in order, and where each trigger ended."""
+    """The result of a stream: the rows of each trigger in order, and where each trigger ended."""
 
     batches: list[list[tuple[Any, ...]]]
     ends: list[dict[str, dict[str, int]]]

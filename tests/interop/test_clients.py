@@ -52,7 +52,9 @@ def numbers(*members: Member) -> list[int]:
 
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_is_produced_is_consumed(client: Driver, bootstrap: str, topic: str, codec: str, idempotent: bool) -> None:
+def test_produced_records_are_consumed(
+    client: Driver, bootstrap: str, topic: str, codec: str, idempotent: bool
+) -> None:
     client.produce(bootstrap, topic, workload(), codec=codec, idempotent=idempotent)
     assert client.consume(bootstrap, topic, len(workload())) == workload()
 

@@ -1,4 +1,4 @@
-"""What only Apache Kafka's own clients can do: every assignor, static members, all of the admin client."""
+"""Calls that only Apache Kafka's own clients have: every assignor, static members, all of the admin client."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from tests.broker.clients.workload import START, Sent
 from tests.interop.drivers import DriverError, JavaClients
 from tests.interop.waiting import until
+
+from kafkawire.messages import ApiVersionsRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +130,23 @@ def test_the_cluster_its_directories_and_its_producers(
     assert ask("elect_leaders") == "ElectionNotNeededException"
     assert ask("reassignments") == 0
     assert ask("transactions") == 0
-    assert ask("features") == []
+    assert {"metadata.version", "transaction.version"} <= set(ask("features"))
+
+
+def test_connections_name_the_broker_that_they_expect(
+    java: JavaClients, our_broker: OurBroker, ask: Administrator, name: str
+) -> None:
+    java.produce(our_broker.bootstrap, name, numbered(1))
+    member = java.join(our_broker.bootstrap, name, [name])
+    until(lambda: member.values() == [b"0"])
+    member.commit()
+    ask("cluster")
+    member.leave()
+    node = our_broker.broker.node
+    sent = [each.message for each in our_broker.requests if each.api == "ApiVersions" and each.version == 5]
+    expected = {(each.cluster_id, each.node_id) for each in sent if isinstance(each, ApiVersionsRequest)}
+    assert (node.cluster_id, node.id) in expected
+    assert expected <= {(None, -1), (node.cluster_id, node.id)}
 
 
 def test_groups_are_described_moved_and_deleted(

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.interop.apache_kafka import NEWEST, PREVIOUS, ApacheKafka
 from tests.log.batches import batch, records
 
-from kafkawire.broker.journal import JournalError
+from kafkawire.broker._metadata.journal import JournalError
 from kafkawire.cli.main import main
 from kafkawire.inspect import read_directories
 from kafkawire.log import DiskFiles, LogDirectory
-from kafkawire.log.findings import verify_paths
-from kafkawire.log.verify import open_log
-from kafkawire.testing.running import RunningBroker
+from kafkawire.log._offline.findings import verify_paths
+from kafkawire.log._offline.log_file import open_log
+from kafkawire.testing._running import RunningBroker
 
 if TYPE_CHECKING:
-    from tests.interop.apache_kafka import ApacheKafka
-
     from kafkawire.log import Partition
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -29,11 +28,11 @@ JOURNAL = "__cluster_metadata-0"
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 
 
-@pytest.fixture(scope="module")
-def made(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that a broker wrote: every codec, transactions, a compacted topic."""
+@pytest.fixture(scope="module", params=[NEWEST, PREVIOUS], ids=lambda release: release.version)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that a broker of each release wrote: every codec, transactions, a compacted topic, a group."""
     directory = tmp_path_factory.mktemp("theirs")
-    with kafka.broker(directory) as address:
+    with ApacheKafka(request.param).broker(directory) as address:
         asyncio.run(_produce(address))
     return directory
 
@@ -59,6 +58,11 @@ async def _produce(address: str) -> None:
             await producer.begin_transaction()
             await producer.send_and_wait("transactions", b"%d" % number)
             await (producer.abort_transaction() if number % 2 else producer.commit_transaction())
+    async with aiokafka.AIOKafkaConsumer(
+        "plain", bootstrap_servers=address, group_id="readers", auto_offset_reset="earliest", enable_auto_commit=False
+    ) as consumer:
+        await consumer.getone()
+        await consumer.commit()
     async with aiokafka.AIOKafkaProducer(bootstrap_servers=address) as producer:
         for number in range(40):
             await producer.send_and_wait("keys", b"%d" % number, key=b"%d" % (number % 5))
@@ -152,7 +156,11 @@ def test_our_broker_goes_on_where_kafka_stopped(copy: Path, capsys: pytest.Captu
         assert len(broker.records("plain")) == 1000
         assert broker.produce("plain", b"from us") == 1000
         largest = max(max(log.producers.entries, default=-1) for log in broker.broker.node.logs.partitions.values())
-        assert broker.call(broker.broker.node.producer_ids.take) > largest
+        assert broker.broker.node.producer_ids.next_block > largest
+        assert broker.broker.node.features.level("transaction.version") == 2
+        group = broker.broker.node.groups.find("readers")
+        assert group is not None
+        assert group.offsets["plain", 0].offset == 1
     assert main(["log", "repair", str(copy)]) == 0
 
 
@@ -160,11 +168,11 @@ def test_kafka_goes_on_after_our_repair(kafka: ApacheKafka, made: Path, tmp_path
     """One batch of a log is lost, and an empty one has its offsets: Kafka's tools and its broker take it as it is."""
     data = Path(shutil.copytree(made / "data", tmp_path / "data"))
     path = data / "plain-0" / "00000000000000000000.log"
-    scan = open_log(path).scan
+    columns = open_log(path).columns
     content = bytearray(path.read_bytes())
-    content[scan.position[1] + 70] ^= 0xFF
+    content[columns["position"][1] + 70] ^= 0xFF
     path.write_bytes(content)
-    lost = scan.record_count[1]
+    lost = columns["record_count"][1]
     assert main(["log", "repair", str(data), "--keep-after", "--apply"]) == 0
     text = kafka.dump([path, path.with_suffix(".index"), path.with_suffix(".timeindex")], "--deep-iteration")
     assert "count: 0 " in text

@@ -1,4 +1,4 @@
-"""What kafkajs asks as an administrator."""
+"""Requests of kafkajs as an administrator."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def topic(our_broker: OurBroker, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_is_produced_is_consumed(kcat: Kcat, topic: str, codec: str, tmp_path: Path) -> None:
+def test_produced_records_are_consumed(kcat: Kcat, topic: str, codec: str, tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.write_text("x" * 900_000)
     packed = ("-z", codec)

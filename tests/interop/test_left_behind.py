@@ -18,7 +18,7 @@ from tests.interop.waiting import until
 
 from kafkawire.client import TopicPartition
 from kafkawire.client.blocking import Admin, Consumer
-from kafkawire.messages.uuids import uuid_text
+from kafkawire.messages._uuids import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ def of_each_partition(text: str) -> dict[str, list[str]]:
     return found
 
 
-def test_every_log_has_the_records_that_the_broker_told(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
+def test_every_log_has_the_records_that_the_broker_returned(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
     topics = {name: span for name, span in left_behind.ranges.items() if not name.startswith("__")}
     files = [path for name in topics for path in left_behind.files(name, ".log")]
     dumped = of_each_partition(kafka.dump(files, "--deep-iteration"))
@@ -137,7 +137,7 @@ def payloads(text: str) -> Iterator[tuple[Any, Any]]:
             yield json.loads(found[1]), json.loads(found[2]) if found[2].startswith("{") else None
 
 
-def test_committed_offsets_are_those_that_the_broker_told(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
+def test_committed_offsets_are_those_that_the_broker_returned(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
     logs = [path for name in left_behind.ranges if name.startswith(OFFSETS) for path in left_behind.files(name, ".log")]
     committed: dict[tuple[str, str, int], int] = {}
     groups = set()
@@ -154,7 +154,7 @@ def test_committed_offsets_are_those_that_the_broker_told(kafka: ApacheKafka, le
     assert groups >= {"left-by-JavaClients", "left-by-KafkaJs"}
 
 
-def test_the_journal_has_the_topics_that_the_broker_told(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
+def test_the_journal_has_the_topics_that_the_broker_returned(kafka: ApacheKafka, left_behind: LeftBehind) -> None:
     text = kafka.dump(left_behind.files(f"{METADATA}-0", ".log"), "--cluster-metadata-decoder")
     topics: dict[str, str] = {}
     partitions: dict[str, int] = {}

@@ -82,7 +82,7 @@ def watch(process: subprocess.Popen[str]) -> dict[str, int]:
 
 
 def sizes_below(root: int) -> Iterator[tuple[str, int]]:
-    """What the processes below one are, and their resident sizes."""
+    """The processes below one, and their resident sizes."""
     parents: dict[int, int] = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:

@@ -16,12 +16,12 @@ import pyspark
 import pytest
 from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
-from tests.spark.filled import FilledBroker
-from tests.spark.logs import batches, write_segment
-from tests.spark.written import read_table, rows_in_order
+from tests.spark.filled_broker import FilledBroker
+from tests.spark.output_tables import read_table, rows_in_order
+from tests.spark.segment_files import batches, write_segment
 
 from kafkawire.spark.java import find_java, java_home_for_spark
-from kafkawire.spark.sample import write_sample
+from kafkawire.testing.sample_logs import write_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkawire.spark.chapters import Chapter, Grid, headings
-from kafkawire.spark.report import page
-from kafkawire.spark.summary import SegmentsSummary
+from kafkawire.spark._pipeline.summary import SegmentsSummary
+from kafkawire.spark._report.chapters import Chapter, Grid, headings
+from kafkawire.spark._report.page import page
 
 if TYPE_CHECKING:
     from pathlib import Path

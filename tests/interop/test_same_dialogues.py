@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.interop.answers import Asked, common_versions, comparable, differences
+from tests.broker.node_requests import batch, values
+from tests.interop.answers import Asked
+from tests.interop.dialogue import Talk, compare, create_topic, has_coordinator
 from tests.interop.waiting import until
 
 from kafkawire import messages as m
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.interop.apache_kafka import ApacheBroker
     from tests.interop.our_broker import OurBroker
@@ -23,64 +24,13 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 TOPIC, TIME = "same-talk", 1_700_000_000_000
 
 
-class Talk:
-    """A conversation with one broker in the oldest, a middle or the newest versions, and what was said in it."""
-
-    def __init__(self, broker: Asked, other: Asked, age: float) -> None:
-        self._broker, self._other, self._age = broker, other, age
-        self.said: list[tuple[str, Any]] = []
-
-    def version(self, name: str) -> int:
-        found = common_versions(name, self._broker, self._other)
-        return found[round((len(found) - 1) * self._age)]
-
-    def ask(self, request: Message) -> Any:
-        name = type(request).__schema__.name.removesuffix("Request")
-        version = self.version(name)
-        answer = self._broker.ask(request, version)
-        self.said.append((f"{name} v{version}", comparable(answer, version)))
-        return answer
-
-    def topic_id(self) -> Any:
-        wanted = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
-        answer: Any = self._broker.ask(m.MetadataRequest(topics=[wanted]), 12)
-        return answer.topics[0].topic_id
-
-
 @pytest.fixture(scope="module")
-def both(apache_kafka: ApacheBroker, our_broker: OurBroker) -> Iterator[tuple[Asked, Asked]]:
-    with Asked(our_broker) as ours, Asked(apache_kafka) as theirs:
+def both(each_kafka: ApacheBroker, our_twin: OurBroker) -> Iterator[tuple[Asked, Asked]]:
+    with Asked(our_twin) as ours, Asked(each_kafka) as theirs:
         for broker in (ours, theirs):
-            topic = m.CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=2, replication_factor=1)
-            broker.ask(m.CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
-            until(lambda broker=broker: has_leader(broker))  # type: ignore[misc]
-            until(lambda broker=broker: has_coordinator(broker))  # type: ignore[misc]
+            create_topic(broker, TOPIC, 2)
+            until(lambda broker=broker: has_coordinator(broker, TOPIC))  # type: ignore[misc]
         yield ours, theirs
-
-
-def has_leader(broker: Asked) -> bool:
-    wanted = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
-    answer: Any = broker.ask(m.MetadataRequest(topics=[wanted]), 12)
-    return [each.leader_id for each in answer.topics[0].partitions] == [1, 1]
-
-
-def has_coordinator(broker: Asked) -> bool:
-    broker.ask(m.FindCoordinatorRequest(key="same-talk"), 0)
-    answer: Any = broker.ask(m.DescribeGroupsRequest(groups=["same-talk"]), 0)
-    return answer.groups[0].error_code not in (14, 15, 16)
-
-
-def compare(both: tuple[Asked, Asked], age: float, talk: Callable[[Talk], None]) -> None:
-    ours, theirs = Talk(both[0], both[1], age), Talk(both[1], both[0], age)
-    talk(ours)
-    talk(theirs)
-    assert [name for name, _ in ours.said] == [name for name, _ in theirs.said]
-    different = [
-        f"{name} {each}"
-        for (name, our), (_, their) in zip(ours.said, theirs.said, strict=True)
-        for each in differences(our, their)
-    ]
-    assert not different, "\n".join(different)
 
 
 def join(group: str, member: str, **fields: Any) -> Message:
@@ -105,7 +55,7 @@ def commit(group: str, member: str, generation: int, offset: int, talk: Talk) ->
     place = m.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     topic = m.OffsetCommitRequest.OffsetCommitRequestTopic(partitions=[place])
     if talk.version("OffsetCommit") >= 10:
-        topic.topic_id = talk.topic_id()
+        topic.topic_id = talk.topic_id(TOPIC)
     else:
         topic.name = TOPIC
     return m.OffsetCommitRequest(
@@ -157,7 +107,7 @@ def produce(talk: Talk, records: bytes, partition: int = 1) -> Message:
     data = m.ProduceRequest.PartitionProduceData(index=partition, records=records)
     topic = m.ProduceRequest.TopicProduceData(partition_data=[data])
     if talk.version("Produce") >= 13:
-        topic.topic_id = talk.topic_id()
+        topic.topic_id = talk.topic_id(TOPIC)
     else:
         topic.name = TOPIC
     return m.ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[topic])
@@ -167,7 +117,7 @@ def fetch(talk: Talk, offset: int, **fields: Any) -> Message:
     place = m.FetchRequest.FetchPartition(partition=1, fetch_offset=offset, partition_max_bytes=10_000)
     topic = m.FetchRequest.FetchTopic(partitions=[place])
     if talk.version("Fetch") >= 13:
-        topic.topic_id = talk.topic_id()
+        topic.topic_id = talk.topic_id(TOPIC)
     else:
         topic.topic = TOPIC
     return m.FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=100_000, topics=[topic], **fields)

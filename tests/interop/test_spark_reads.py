@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+from pyspark.sql import functions as F  # noqa: N812  # the usual name
 from tests.interop.filled_topics import TIME, TOPICS
 from tests.interop.spark_connector import OURS, THEIRS, load, rows_of
 
@@ -100,7 +100,7 @@ def test_the_rows_of_a_named_group_are_the_same(spark: SparkSession, filled: str
 
 
 def tasks(frame: DataFrame) -> list[Any]:
-    """What each task read: topic, partition, first and last offset."""
+    """The rows that each task read: topic, partition, first and last offset."""
     grouped = frame.groupBy(F.spark_partition_id().alias("task"), "topic", "partition")
     found = grouped.agg(F.min("offset").alias("first"), F.max("offset").alias("last")).drop("task").collect()
     return sorted(tuple(row) for row in found)

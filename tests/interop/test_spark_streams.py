@@ -9,8 +9,8 @@ import pytest
 from tests.interop.filled_topics import FOR_EVER, TIME, append, numbered
 from tests.interop.spark_connector import OURS, THEIRS, Streamed, stream
 
+from kafkawire.client._admin.types import NewTopic
 from kafkawire.client.blocking import Admin
-from kafkawire.client.described import NewTopic
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+from pyspark.sql import functions as F  # noqa: N812  # the usual name
 from tests.interop.filled_topics import CODECS, TOPICS
 from tests.interop.spark_connector import OURS, THEIRS, load, rows_of
 
+from kafkawire.client._admin.types import NewTopic
 from kafkawire.client.blocking import Admin
-from kafkawire.client.described import NewTopic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def read(spark: SparkSession, form: str, address: str, topic: str) -> DataFrame:
 
 
 def content(frame: DataFrame) -> list[Any]:
-    """Where each row went to and what it is, in order."""
+    """The place and the content of each row, in order."""
     rows = frame.select("partition", "offset", "key", "value", "headers").orderBy("partition", "offset").collect()
     return [(row.partition, row.key, row.value, row.headers) for row in rows]
 
@@ -64,7 +64,7 @@ def test_each_reads_what_the_other_wrote_with_every_codec(spark: SparkSession, f
 
 
 @pytest.mark.parametrize("form", [OURS, THEIRS])
-def test_what_a_stream_of_one_wrote_the_other_reads(
+def test_each_connector_reads_the_stream_that_the_other_wrote(
     spark: SparkSession, filled: str, tmp_path: Path, form: str
 ) -> None:
     other = THEIRS if form == OURS else OURS

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.inspect.captures import Conversation, merge, write_pcap
+from tests.inspect.cluster_traffic import cluster_traffic, impaired
 from tests.inspect.recordings import VALUES, record, with_aiokafka
-from tests.inspect.traffic import cluster_traffic, impaired
 from tests.interop.tshark import Tshark
 
-from kafkawire.inspect.capture import Reading, read_captures
+from kafkawire.inspect._tables.read import Reading, read_captures
 from kafkawire.messages import apis
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ _FIELDS = (
 
 
 class TsharkFrame(NamedTuple):
-    """What tshark says of one packet that ends one frame of Kafka's; None where it does not say."""
+    """The fields that tshark prints for one packet that ends one frame of Kafka; None where it does not say."""
 
     packet: int
     from_port: int
@@ -47,7 +47,7 @@ class Tshark:
         return [frame for line in text.splitlines() for frame in _parse(line)]
 
     def describe(self, path: Path) -> dict[str, str]:
-        """What capinfos says of a capture file."""
+        """The output of capinfos for a capture file."""
         lines = self._run("capinfos", "-M", str(path)).splitlines()
         return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
 

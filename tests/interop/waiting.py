@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 PATIENCE = 40.0
 
 
-def until(condition: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Return when something has come to pass; fail when it does not."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to pass"
         time.sleep(0.05)

@@ -14,7 +14,7 @@ NOW = 1_700_000_000_000
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test advances."""
 
     def __init__(self, now: int = NOW) -> None:
         self.now = now

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import Clock
 
-from kafkawire.log import FaultyFiles, LogConfig, MemoryFiles, Partition
+from kafkawire.log import LogConfig, MemoryFiles, Partition
+from kafkawire.testing.faulty_files import FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,7 @@ def open_log(files: MemoryFiles, clock: Clock) -> OpenLog:
 
 @pytest.fixture
 def disk(clock: Clock) -> FaultyFiles:
-    """A disk that fails when it is told to."""
+    """A disk that fails on demand."""
     disk = FaultyFiles(clock)
     disk.make_directory(DIRECTORY)
     return disk

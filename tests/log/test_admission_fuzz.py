@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.log.batches import NOW, batch
 
 from kafkawire.log import LogConfig
-from kafkawire.log.admission import SLOW_TO_UNPACK, admit, is_slow
+from kafkawire.log._admission import SLOW_TO_UNPACK, admit, is_slow
 from kafkawire.messages.errors import CorruptRecordError, InvalidRecordError, KafkaError
 from kafkawire.records import crc32c
 

@@ -16,8 +16,8 @@ from kafkawire.log.checkpoints import (
     write_properties,
     write_topic_id,
 )
-from kafkawire.log.files import read_file
-from kafkawire.messages.uuids import parse_uuid, uuid_text
+from kafkawire.log.storage.files import read_file
+from kafkawire.messages._uuids import parse_uuid, uuid_text
 
 ROOT = Path("/logs")
 

@@ -9,8 +9,8 @@ from tests.log.batches import NOW, Clock, batch, keyed, records
 from tests.log.conftest import DIRECTORY
 
 from kafkawire.log import LogConfig, MemoryFiles, Partition
-from kafkawire.log.form import payload
 from kafkawire.records import Batch, BatchBuilder, read_batches
+from kafkawire.records._kernel.twins import payload
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenLog
@@ -32,7 +32,7 @@ def put(log: Partition, pairs: dict[bytes, bytes | None], **arguments: object) -
 
 
 def state(log: Partition) -> dict[bytes | None, bytes | None]:
-    """What a reader from the beginning knows at the end."""
+    """The last value per key, for a reader from the beginning."""
     return {record.key: record.value for record in records(log)}
 
 
@@ -256,8 +256,8 @@ def test_old_formats_in_the_log_are_compacted_in_their_format(files: MemoryFiles
 
 @pytest.mark.parametrize("stage", range(1, 12))
 def test_a_swap_that_a_crash_interrupted_is_completed_or_forgotten(clock: Clock, stage: int) -> None:
-    from kafkawire.log.faults import Fault, FaultyFiles
     from kafkawire.messages.errors import KafkaStorageError
+    from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
     files = FaultyFiles(clock)
     files.make_directory(DIRECTORY)

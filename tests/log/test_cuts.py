@@ -1,4 +1,4 @@
-"""What the simulated disk may leave after a power cut: any part of what was not synced, and all that was."""
+"""The states that the simulated disk may leave after a power cut: any part of what was not synced, and all that was."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.log import FaultyFiles
-from kafkawire.log.faults import Fault
-from kafkawire.log.files import read_file
+from kafkawire.log.storage.files import read_file
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +45,7 @@ def synced(disk: FaultyFiles, name: str, content: bytes) -> None:
     disk.sync_directory(ROOT)
 
 
-def test_what_was_synced_is_always_there(disk: FaultyFiles) -> None:
+def test_synced_records_survive_every_cut(disk: FaultyFiles) -> None:
     synced(disk, "a", b"durable")
     disk.open(ROOT / "b", create=True).write(0, [b"not"])
     assert contents(disk, ROOT / "a") == {b"durable"}

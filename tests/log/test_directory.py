@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 from tests.log.batches import NOW, Clock, batch, keyed, values
 
-from kafkawire.log import FaultyFiles, LogConfig, LogDirectory
-from kafkawire.log.compaction import compaction
-from kafkawire.log.faults import Fault
-from kafkawire.log.files import read_file
-from kafkawire.log.lengthy import run
+from kafkawire.log import LogConfig, LogDirectory
+from kafkawire.log._cleanup.compaction import compaction
+from kafkawire.log._cleanup.steps import run
+from kafkawire.log.storage.files import read_file
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_identity_is_kept(open_logs: Callable[..., LogDirectory]) -> None:
     assert (first["node.id"], first["version"], len(first["directory.id"])) == ("7", "1", 22)
 
 
-def test_topic_ids_are_told_apart(open_logs: Callable[..., LogDirectory]) -> None:
+def test_topic_ids_are_distinguished(open_logs: Callable[..., LogDirectory]) -> None:
     logs = open_logs()
     logs.create("t", 0, topic_id=UUID(int=1))
     assert open_logs().partitions["t", 0].topic_id == UUID(int=1)
@@ -114,7 +114,7 @@ def test_a_deleted_partition_is_renamed_then_removed(
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_a_partition_made_anew_has_nothing_of_the_one_before(
+def test_a_recreated_partition_has_nothing_of_the_one_before(
     disk: FaultyFiles, open_logs: Callable[..., LogDirectory], restarted: bool
 ) -> None:
     logs = open_logs()
@@ -146,9 +146,7 @@ def test_a_checkpoint_that_is_late_does_not_bring_back_what_a_later_one_forgot(
     assert values(open_logs(disk.killed()).partitions["t", 0]) == [b"anew"]
 
 
-def test_what_stands_as_it_stood_is_not_written_again(
-    disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
-) -> None:
+def test_unchanged_checkpoints_are_not_written_again(disk: FaultyFiles, open_logs: Callable[..., LogDirectory]) -> None:
     logs = open_logs()
     logs.create("t", 0).append(batch(b"a"))
     logs.checkpoint()
@@ -199,7 +197,7 @@ def test_partitions_that_go_together_are_synced_once(disk: FaultyFiles, open_log
     assert not logs.partitions
 
 
-def test_partitions_whose_names_stay_are_told_and_the_others_go(
+def test_partitions_whose_names_stay_are_reported_and_the_others_are_deleted(
     disk: FaultyFiles, open_logs: Callable[..., LogDirectory]
 ) -> None:
     logs = open_logs()

@@ -1,4 +1,4 @@
-"""What survives: flush policies, failing disks, power cuts, torn writes."""
+"""Records that survive: flush policies, failing disks, power cuts, torn writes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from tests.log.batches import Clock, batch, values
 from tests.log.conftest import DIRECTORY
 
-from kafkawire.log.faults import Fault
 from kafkawire.messages.errors import KafkaStorageError
+from kafkawire.testing.faulty_files import Fault
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenOn
 
-    from kafkawire.log import FaultyFiles
+    from kafkawire.testing.faulty_files import FaultyFiles
 
 
 class TestFlushPolicies:
@@ -95,7 +95,7 @@ class TestFlushPolicies:
         log.flush()
         assert values(open_on(disk.unplugged(), segment_bytes=200)) == [b"a", b"b"]
 
-    def test_what_was_recovered_is_durable_before_readers_see_it(self, disk: FaultyFiles, open_on: OpenOn) -> None:
+    def test_recovered_records_are_durable_before_readers_see_them(self, disk: FaultyFiles, open_on: OpenOn) -> None:
         open_on(disk).append(batch(b"a"))
         killed = disk.killed()
         log = open_on(killed, flush_on_ack=True)

@@ -9,11 +9,11 @@ import pytest
 from tests.log.batches import batch
 from tests.log.conftest import DIRECTORY
 
-from kafkawire.log import FaultyFiles, MemoryFiles
-from kafkawire.log.epochs import LeaderEpochs
-from kafkawire.log.faults import Fault
-from kafkawire.log.files import read_file
+from kafkawire.log import MemoryFiles
+from kafkawire.log._leader_epochs import LeaderEpochs
+from kafkawire.log.storage.files import read_file
 from kafkawire.messages.errors import KafkaStorageError
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenOn

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.log.batches import Clock, batch, records
 
-from kafkawire.log import Fault, FaultyFiles, LogConfig, LogDirectory, Partition
+from kafkawire.log import LogConfig, LogDirectory, Partition
 from kafkawire.messages.errors import KafkaStorageError
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 ROOT = Path("/data")
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=1)
@@ -54,7 +55,7 @@ class Client:
         except KafkaStorageError:
             pass
         try:
-            self.log.settle()
+            self.log.write_held()
         except KafkaStorageError:
             return
         self.acknowledged = max(self.acknowledged, answered)

@@ -12,9 +12,9 @@ from threading import Event, Thread
 
 import pytest
 
-from kafkawire.log import DiskFiles, FaultyFiles, FileSystem, MemoryFiles
-from kafkawire.log.faults import Fault
-from kafkawire.log.files import GATHER, map_file, read_file, replace_file
+from kafkawire.log import DiskFiles, FileSystem, MemoryFiles
+from kafkawire.log.storage.files import GATHER, map_file, read_file, replace_file
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 
 @pytest.fixture(params=["disk", "memory", "faulty"])
@@ -29,7 +29,7 @@ def root(files: FileSystem, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_written_is_read(files: FileSystem, root: Path) -> None:
+def test_written_bytes_are_read_back(files: FileSystem, root: Path) -> None:
     file = files.open(root / "a", create=True)
     file.write(0, [b"hello ", memoryview(b"world")])
     file.write(6, [b"there"])
@@ -69,7 +69,7 @@ def test_names_come_and_go(files: FileSystem, root: Path) -> None:
     assert files.list(root) == []
 
 
-def test_what_is_not_there_cannot_be_opened(files: FileSystem, root: Path) -> None:
+def test_a_missing_file_cannot_be_opened(files: FileSystem, root: Path) -> None:
     with pytest.raises(FileNotFoundError):
         files.open(root / "nothing")
 

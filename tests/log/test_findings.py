@@ -1,4 +1,4 @@
-"""What a partition says when it opens: checkpoints that its log does not confirm, missing segments, cut batches."""
+"""The findings of a partition when it opens: checkpoints that its log does not confirm, missing segments, cuts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import Clock, batch, values
 
-from kafkawire.log import FaultyFiles, LogConfig, LogDirectory
-from kafkawire.log.files import read_file
-from kafkawire.log.segment import stem
+from kafkawire.log import LogConfig, LogDirectory
+from kafkawire.log._segment import stem
+from kafkawire.log.storage.files import read_file
+from kafkawire.testing.faulty_files import FaultyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tests.log.conftest import OpenLog
 
     from kafkawire.log import MemoryFiles, Partition
-    from kafkawire.log.memory import MemoryFile
+    from kafkawire.log.storage.memory import MemoryFile
 
 ROOT = Path("/data")
 CONFIG = LogConfig(segment_bytes=200)
@@ -258,7 +259,7 @@ def lost_end(log: Partition) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("damage", [crc, torn, order, size, lost_end])
-def test_what_recovery_cuts_is_named_with_its_place_and_the_reason(
+def test_a_cut_by_recovery_is_reported_with_its_place_and_the_reason(
     open_log: OpenLog, filled: Partition, damage: Callable[[Partition], tuple[int, list[str]]]
 ) -> None:
     end, expected = damage(filled)

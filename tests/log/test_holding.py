@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import batch, values
 
-from kafkawire.log.faults import Fault
 from kafkawire.messages.errors import KafkaStorageError
+from kafkawire.testing.faulty_files import Fault
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenOn
 
-    from kafkawire.log import FaultyFiles, Partition
+    from kafkawire.log import Partition
+    from kafkawire.testing.faulty_files import FaultyFiles
 
 
 def hold(log: Partition, *contents: bytes, producer: int = -1, sequence: int = 0) -> list[int]:
@@ -31,7 +32,7 @@ def test_held_batches_leave_in_one_write(disk: FaultyFiles, open_on: OpenOn) -> 
     before = disk.counts["write"]
     assert hold(log, b"a", b"b", b"c") == [1, 2, 3]
     assert values(open_on(disk.killed())) == [b"first"]
-    log.settle()
+    log.write_held()
     assert disk.counts["write"] == before + 1
     assert values(open_on(disk.killed())) == [b"first", b"a", b"b", b"c"]
 
@@ -40,7 +41,7 @@ def test_a_reader_finds_what_is_held(disk: FaultyFiles, open_on: OpenOn) -> None
     log = open_on(disk)
     hold(log, b"a", b"b")
     assert values(log) == [b"a", b"b"]
-    log.settle()
+    log.write_held()
     assert values(log) == [b"a", b"b"]
 
 
@@ -73,12 +74,12 @@ def test_a_failed_write_undoes_everything_that_was_held(disk: FaultyFiles, open_
     hold(log, b"a", b"b", producer=7, sequence=1)
     disk.arm(Fault("write", keep=keep))
     with pytest.raises(KafkaStorageError):
-        log.settle()
+        log.write_held()
     assert log.end_offset == 1
     assert values(log) == [b"kept"]
-    log.settle()
+    log.write_held()
     assert hold(log, b"a", b"b", producer=7, sequence=1) == [1, 2]
-    log.settle()
+    log.write_held()
     assert values(log) == [b"kept", b"a", b"b"]
     assert values(open_on(disk.killed())) == [b"kept", b"a", b"b"]
 
@@ -88,16 +89,16 @@ def test_after_a_failed_write_each_append_hears_of_its_own_failure(disk: FaultyF
     hold(log, b"a", b"b")
     disk.arm(Fault("write", sticky=True))
     with pytest.raises(KafkaStorageError):
-        log.settle()
+        log.write_held()
     with pytest.raises(KafkaStorageError):
         hold(log, b"c")
     disk.faults.clear()
     assert hold(log, b"d") == [0]
-    log.settle()
+    log.write_held()
     assert values(log) == [b"d"]
 
 
-def test_what_is_lost_while_a_new_segment_starts_is_told_at_once_and_when_it_is_settled(
+def test_a_loss_while_a_new_segment_starts_is_reported_at_once_and_when_it_is_written(
     disk: FaultyFiles, open_on: OpenOn
 ) -> None:
     log = open_on(disk, segment_bytes=200)
@@ -106,7 +107,7 @@ def test_what_is_lost_while_a_new_segment_starts_is_told_at_once_and_when_it_is_
     with pytest.raises(KafkaStorageError):
         hold(log, b"c")
     with pytest.raises(KafkaStorageError):
-        log.settle()
+        log.write_held()
     assert hold(log, b"d") == [0]
-    log.settle()
+    log.write_held()
     assert values(log) == [b"d"]

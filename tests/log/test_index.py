@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkawire.log import AbortedTransaction, FaultyFiles
-from kafkawire.log.aborted import AbortedIndex, decode_aborted, encode_aborted
-from kafkawire.log.faults import Fault
-from kafkawire.log.files import read_file
-from kafkawire.log.index import SPILL, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
+from kafkawire.log import AbortedTransaction
+from kafkawire.log._position_index import SPILL, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
+from kafkawire.log._txn_index import AbortedIndex, decode_aborted, encode_aborted
+from kafkawire.log.storage.files import read_file
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 ROOT = Path("/logs")
 BASE = 1000

@@ -9,11 +9,14 @@ from uuid import UUID
 import pytest
 from tests.log.batches import Clock, batch, values
 
-from kafkawire.log import Fault, FaultyFiles, LogDirectory
+from kafkawire.log import LogDirectory
+from kafkawire.log._producer_snapshots import REPLAYED
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 if TYPE_CHECKING:
     from kafkawire.log import FileSystem
+    from kafkawire.log.storage.files import Entry
 
 ROOT = Path("/data")
 ID = UUID(int=7)
@@ -73,6 +76,28 @@ def test_partitions_that_nobody_wrote_to_cost_nothing_to_close_again(disk: Fault
     last = open_logs(disk.unplugged())
     assert last.was_clean
     assert values(last.partitions["t", 5]) == [b"5", b"more"]
+
+
+def test_small_partitions_without_producers_close_without_a_snapshot(disk: FaultyFiles, empty: LogDirectory) -> None:
+    for log in empty.partitions.values():
+        log.append(batch(b"small"))
+    empty.partitions["t", 1].append(batch(b"x" * REPLAYED))
+    empty.partitions["t", 2].append(batch(b"idempotent", producer=(9, 0, 0)))
+    empty.close()
+    have = {number for number in range(COUNT) if any(map(is_snapshot, disk.list(ROOT / f"t-{number}")))}
+    assert have == {1, 2}
+    again = open_logs(disk)
+    before = syncs(disk)
+    again.close()
+    assert syncs(disk) - before < COUNT
+    last = open_logs(disk.unplugged())
+    assert last.was_clean
+    assert [len(last.partitions["t", number].producers.entries) for number in range(4)] == [0, 0, 1, 0]
+    assert values(last.partitions["t", 7]) == [b"small"]
+
+
+def is_snapshot(entry: Entry) -> bool:
+    return entry.name.endswith(".snapshot")
 
 
 @pytest.mark.parametrize("gone", [(".log",), ("partition.metadata",), (".log", ".index", ".timeindex", ".metadata")])

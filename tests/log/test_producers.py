@@ -1,4 +1,4 @@
-"""What a partition remembers of its producers."""
+"""The state that a partition keeps about its producers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kafkawire.log.configs import LogConfig
-from kafkawire.log.faults import Fault, FaultyFiles
+from kafkawire.log._producer_snapshots import SnapshotError, decode_snapshot, encode_snapshot
+from kafkawire.log._producers import ProducerBatch, Producers, TransactionEnd
+from kafkawire.log.config import LogConfig
 from kafkawire.log.partition import Partition
-from kafkawire.log.producers import Marker, ProducerBatch, Producers
-from kafkawire.log.snapshots import SnapshotError, decode_snapshot, encode_snapshot
 from kafkawire.messages.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
@@ -20,6 +19,7 @@ from kafkawire.messages.errors import (
     TransactionCoordinatorFencedError,
 )
 from kafkawire.records import BatchBuilder
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 MAX = 2**31 - 1
 
@@ -29,8 +29,8 @@ def produced(first: int, last: int, *, epoch: int = 0, offset: int = 0, transact
     return ProducerBatch(9, epoch, first, last, offset, offset + count, 100, transactional)
 
 
-def marker(offset: int, *, epoch: int = 0, coordinator: int = 0, commit: bool = True) -> Marker:
-    return Marker(9, epoch, coordinator, commit, offset, 100)
+def marker(offset: int, *, epoch: int = 0, coordinator: int = 0, commit: bool = True) -> TransactionEnd:
+    return TransactionEnd(9, epoch, coordinator, commit, offset, 100)
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_a_producer_begins_with_the_batch_that_the_disk_refused() -> None:
 
 def write(log: Partition, batch: bytes, *, hold: bool) -> None:
     log.append(batch, hold=hold)
-    log.settle()
+    log.write_held()
 
 
 def idempotent(sequence: int, producer_id: int) -> bytes:

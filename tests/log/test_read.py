@@ -1,4 +1,4 @@
-"""Reading a partition: by offset, by time, and what readers of committed records are told."""
+"""Reading a partition: by offset, by time, and the aborted transactions for readers of committed records."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class TestTransactions:
         firsts = [entry.first_offset for entry in log.aborted_transactions(0, log.end_offset)]
         assert firsts == [*range(6, 44, 4), 0]
 
-    def test_markers_take_offsets_and_are_no_data(self, log: Partition) -> None:
+    def test_markers_take_offsets_and_are_not_data(self, log: Partition) -> None:
         result = log.append_marker(1, 0, 3, commit=True)
         assert (result.base_offset, log.end_offset) == (4, 5)
         assert len(log.read(4, 1000)) == 78

@@ -8,7 +8,7 @@ import pytest
 from tests.log.batches import NOW, batch, records, values
 from tests.log.conftest import DIRECTORY
 
-from kafkawire.log.files import read_file
+from kafkawire.log.storage.files import read_file
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenLog

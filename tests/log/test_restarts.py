@@ -8,8 +8,8 @@ import pytest
 from tests.log.batches import batch
 from tests.log.conftest import DIRECTORY
 
-from kafkawire.log.files import read_file
-from kafkawire.log.snapshots import ENTRIES_AT, ENTRY_SIZE, decode_snapshot
+from kafkawire.log._producer_snapshots import ENTRIES_AT, ENTRY_SIZE, decode_snapshot
+from kafkawire.log.storage.files import read_file
 from kafkawire.messages.errors import OutOfOrderSequenceError
 from kafkawire.records import crc32c
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from tests.log.conftest import OpenLog, OpenOn
 
-    from kafkawire.log import FaultyFiles, MemoryFiles, Partition
+    from kafkawire.log import MemoryFiles, Partition
+    from kafkawire.testing.faulty_files import FaultyFiles
 
 SETTINGS = {"segment_bytes": 400}
 BATCHES = 12

@@ -1,4 +1,4 @@
-"""What retention lets go."""
+"""The segments that retention deletes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.log.batches import NOW, Clock, batch, keyed, values
 from tests.log.conftest import DIRECTORY
 
-from kafkawire.log.segment import stem
+from kafkawire.log._segment import stem
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenLog
@@ -93,7 +93,7 @@ def test_files_of_deleted_segments_stay_for_a_while(open_log: OpenLog, clock: Cl
     assert leaving() == set()
 
 
-def test_what_compaction_replaced_stays_for_a_while(open_log: OpenLog, clock: Clock, files: MemoryFiles) -> None:
+def test_files_that_compaction_replaced_stay_for_a_while(open_log: OpenLog, clock: Clock, files: MemoryFiles) -> None:
     log = open_log(segment_bytes=2 * SIZE, file_delete_delay_ms=60_000, cleanup_policy="compact")
     for number in range(6):
         log.append(keyed({b"k": b"%d" % number}))

@@ -1,4 +1,4 @@
-"""What is whole in a damaged log file."""
+"""The whole batches in a damaged log file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.log.batches import batch
 
-from kafkawire.log.memory import MemoryFiles
-from kafkawire.log.salvage import keep_copy, salvage, write_parts
+from kafkawire.log._repair.salvage import keep_copy, salvage, write_parts
+from kafkawire.log.storage.memory import MemoryFiles
 
 
 def log_of(*values: bytes, base: int = 0) -> tuple[bytes, list[int]]:

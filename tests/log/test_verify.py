@@ -11,7 +11,7 @@ import pytest
 from tests.log.batches import NOW, Clock, batch
 
 from kafkawire.log import DiskFiles, LogConfig, LogDirectory
-from kafkawire.log.findings import verify_paths
+from kafkawire.log._offline.findings import verify_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,17 +67,17 @@ def truncate(count: int) -> Callable[[Path], None]:
     ("name", "damage", "message"),
     [
         (f"{FIRST}.log", overwrite(100, b"\xff"), "stated CRC"),
-        (f"{FIRST}.log", overwrite(2000, b"\xff"), "bytes from here on are not readable"),
-        (f"{FIRST}.log", truncate(3), "trailing bytes that are no whole batch"),
+        (f"{FIRST}.log", overwrite(2000, b"\xff"), "bytes are not readable"),
+        (f"{FIRST}.log", truncate(3), "trailing bytes are not a whole batch"),
         (f"{FIRST}.log", overwrite(7, b"\x09"), "expected 11 or later"),
         (f"{FIRST}.index", truncate(1), "expected a multiple of 8"),
-        (f"{FIRST}.index", overwrite(0, bytes(3) + b"\x7f"), "the batch there ends at"),
+        (f"{FIRST}.index", overwrite(0, bytes(3) + b"\x7f"), "the batch at position"),
         (f"{FIRST}.index", overwrite(-4, b"\x7f\x7f\x7f\x7f"), "the log has"),
         (f"{FIRST}.index", overwrite(7, b"\x01"), "no batch starts at position"),
         (f"{FIRST}.index", lambda path: path.write_bytes(b""), "one was due at"),
         (f"{FIRST}.index", Path.unlink, "missing"),
         (f"{FIRST}.timeindex", truncate(5), "expected a multiple of 12"),
-        (f"{FIRST}.timeindex", overwrite(-5, b"\xff"), "the batch has"),
+        (f"{FIRST}.timeindex", overwrite(-5, b"\xff"), "the batch that ends at offset"),
         (f"{FIRST}.timeindex", overwrite(-1, b"\xff"), "no batch ends at offset"),
         (f"{FIRST}.txnindex", overwrite(9, b"\x07"), "no marker of producer 7"),
         (f"{FIRST}.txnindex", truncate(1), "not a list of aborted transactions"),

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kafkawire.codec.defaults import build_default
-from kafkawire.messages.rules import INTEGERS
+from kafkawire._codec.defaults import build_default
+from kafkawire.messages._rules import INTEGERS
 
 if TYPE_CHECKING:
     from random import Random
 
-    from kafkawire.codec.plan import Shape, Slot
+    from kafkawire._codec.plan import Shape, Slot
     from kafkawire.messages import Message
     from kafkawire.messages.schema import Field, Struct
 

@@ -1,4 +1,4 @@
-"""What common write-ups of the protocol get wrong, each line as bytes."""
+"""Errors of common descriptions of the protocol, each as bytes."""
 
 from __future__ import annotations
 

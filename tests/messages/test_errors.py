@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from kafkawire import KafkaWireError
-from kafkawire.messages import error_names
-from kafkawire.messages.error_roots import Facts, table
+from kafkawire.messages import _error_names as error_names
+from kafkawire.messages._error_table import Facts, table
 from kafkawire.messages.errors import (
     ApiError,
     AuthorizationError,
@@ -44,7 +44,7 @@ def named(row: Facts) -> str:
 
 class TestTable:
     def test_codes_run_without_a_gap_and_names_are_unique(self) -> None:
-        assert [row.code for row in ROWS] == list(range(-1, 134))
+        assert [row.code for row in ROWS] == list(range(-1, 137))
         assert len({row.name for row in ROWS}) == len(ROWS)
 
     @pytest.mark.parametrize("row", ROWS, ids=named)
@@ -90,7 +90,7 @@ class TestLookup:
     def test_by_number_or_any_spelling_of_the_name(self, wanted: int | str) -> None:
         assert error(wanted) is ErrorCode.UNSUPPORTED_VERSION
 
-    @pytest.mark.parametrize("number", [134, 31999, -2, -32768])
+    @pytest.mark.parametrize("number", [137, 31999, -2, -32768])
     def test_an_unknown_number_is_unknown_server_error_and_keeps_its_number(self, number: int) -> None:
         found = error(number)
         assert (found.name, found.code, found) == ("UNKNOWN_SERVER_ERROR", number, number)
@@ -165,7 +165,13 @@ class TestExceptions:
         raised = error_for(31999, "from the future")
         assert isinstance(raised, UnknownServerError)
         assert (raised.code, code_for(raised)) == (31999, 31999)
-        assert str(raised) == "UNKNOWN_SERVER_ERROR (31999): from the future"
+        assert str(raised) == "UNKNOWN_SERVER_ERROR (31999): from the future: error code 31999 is not known"
+
+    def test_an_unknown_code_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        for _ in range(3):
+            error_for(31777)
+        (record,) = [each for each in caplog.records if "31777" in each.getMessage()]
+        assert record.levelname == "WARNING"
 
     def test_success_has_no_exception(self) -> None:
         with pytest.raises(ErrorLookupError, match="success"):

@@ -1,4 +1,4 @@
-"""What derives from the schemas is up to date, and the check says what is not."""
+"""Files that derive from the schemas are up to date, and the check names those that are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafkawire.messages.generate import main, problems
+from tools.generate.derived import main, problems
 
 if TYPE_CHECKING:
     import pytest
@@ -24,6 +24,8 @@ def test_the_check_names_what_is_out_of_date_and_what_is_left_over(
     (tmp_path / "tests/vectors").mkdir(parents=True)
     shutil.copy(ROOT / "tests/vectors/messages.tsv", tmp_path / "tests/vectors")
     (tmp_path / "src/kafkawire/messages").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/inspect.md", tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
     assert main([]) == 0
     assert main(["--check"]) == 0

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafkawire.messages import EncodeError, MetadataRequest, ProduceRequest
-from kafkawire.messages.uuids import parse_uuid, uuid_text
+from kafkawire.messages._uuids import parse_uuid, uuid_text
 
 pytestmark = pytest.mark.twin
 
@@ -34,7 +34,7 @@ def test_uuids_are_22_characters_and_payloads_base64() -> None:
         ({"allowAutoTopicCreation": 1}, "allow_auto_topic_creation: expected bool, found 1"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_path(changes: dict[str, Any], problem: str) -> None:
+def test_a_value_that_does_not_fit_is_refused_with_its_path(changes: dict[str, Any], problem: str) -> None:
     good = MetadataRequest().to_json(12)
     with pytest.raises(EncodeError, match=problem):
         MetadataRequest.from_json({**good, **changes}, 12)

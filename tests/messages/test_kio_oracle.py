@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.messages.samples import random_message
 
-from kafkawire.codec.defaults import is_default
+from kafkawire._codec.defaults import is_default
 from kafkawire.messages import message_class, message_names
-from kafkawire.messages.model import StructBase
+from kafkawire.messages._model import StructBase
 from kafkawire.messages.schema import snake_case
 
 index = pytest.importorskip("kio.index", reason="kio is a development dependency")

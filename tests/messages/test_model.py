@@ -1,4 +1,4 @@
-"""What every message class can do, through its public names."""
+"""The methods of every message class, through its public names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import copy
 import pickle
 import subprocess
 import sys
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 import kafkawire.messages
+from kafkawire._codec.parts import ExternalBytes
 from kafkawire.messages import (
     ApiVersionsResponse,
     DecodeError,
@@ -18,6 +20,7 @@ from kafkawire.messages import (
     FetchRequest,
     FetchResponse,
     HeartbeatRequest,
+    JoinGroupRequest,
     LeaderChangeMessage,
     Message,
     MetadataRequest,
@@ -40,7 +43,7 @@ def produce(records: bytes | bytearray | memoryview = RECORDS) -> ProduceRequest
 
 
 def test_every_message_imports_by_name_and_its_structs_hang_below_it() -> None:
-    assert len(message_names()) == 93 * 2 + 78
+    assert len(message_names()) == 95 * 2 + 98
     for name in message_names():
         cls = getattr(kafkawire.messages, name)
         assert issubclass(cls, Message)
@@ -49,7 +52,7 @@ def test_every_message_imports_by_name_and_its_structs_hang_below_it() -> None:
     assert FetchResponse.PartitionData.__qualname__ == "FetchResponse.PartitionData"
 
 
-def test_a_name_that_is_no_message_suggests_the_nearest() -> None:
+def test_a_name_that_is_not_a_message_suggests_the_nearest() -> None:
     with pytest.raises(AttributeError, match="did you mean FetchRequest"):
         _ = kafkawire.messages.FetchRequst  # type: ignore[attr-defined]  # the mistake is the test
 
@@ -123,6 +126,54 @@ def test_parts_hold_the_payload_itself_and_join_to_the_encoding() -> None:
         assert b"".join(parts) == produce(payload).encode(version)
         assert any(isinstance(part, memoryview) and part.obj is payload for part in parts)
     assert MetadataRequest(topics=None).encode_parts(9) == [MetadataRequest(topics=None).encode(9)]
+
+
+class Stored(ExternalBytes):
+    """Bytes that count how often they are read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.reads = 0
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    def read(self) -> bytes:
+        self.reads += 1
+        return self.content
+
+
+@pytest.mark.parametrize("version", [4, 12])
+def test_external_records_are_a_part_of_their_own_and_are_not_read(version: int) -> None:
+    def response(first: Any, second: Any) -> FetchResponse:
+        partitions = [FetchResponse.PartitionData(partition_index=0, records=each) for each in (first, second)]
+        return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=partitions)])
+
+    stored, empty = Stored(b"stored records"), Stored(b"")
+    parts: list[Any] = list(response(stored, b"in memory").encode_parts(version))
+    expected = response(b"stored records", b"in memory").encode(version)
+    assert sum(part is stored for part in parts) == 1
+    assert stored.reads == 0
+    assert b"".join(part.content if part is stored else part for part in parts) == expected
+    assert response(stored, b"in memory").encode(version) == expected
+    assert stored.reads == 1
+    assert b"".join(response(empty, b"x").encode_parts(version)) == response(b"", b"x").encode(version)
+
+
+def test_only_records_may_be_external() -> None:
+    with pytest.raises(EncodeError, match="expected bytes"):
+        JoinGroupRequest(protocols=[JoinGroupRequest.JoinGroupRequestProtocol(metadata=Stored(b"x"))]).encode(5)  # type: ignore[arg-type]  # the point
+
+
+def test_an_error_of_reading_external_records_is_raised_as_it_is() -> None:
+    class Lost(Stored):
+        def read(self) -> bytes:
+            raise OSError("the file is gone")
+
+    data = FetchResponse.PartitionData(records=Lost(b"x"))  # type: ignore[arg-type]  # the engine takes it
+    response = FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=[data])])
+    with pytest.raises(OSError, match="the file is gone"):
+        response.encode(12)
 
 
 def test_trailing_bytes_are_an_error_unless_allowed() -> None:
@@ -273,9 +324,9 @@ def test_a_data_message_may_carry_a_field_named_version() -> None:
 def test_importing_the_package_parses_no_schema() -> None:
     code = (
         "import sys, kafkawire.messages as m\n"
-        "assert 'kafkawire.messages.notation' not in sys.modules\n"
+        "assert 'kafkawire.messages._notation' not in sys.modules\n"
         "m.HeartbeatRequest\n"
-        "assert 'kafkawire.messages.notation' in sys.modules\n"
+        "assert 'kafkawire.messages._notation' in sys.modules\n"
         "assert 'FetchRequest' not in vars(m)\n"
         "assert not {'pyarrow', 'numpy', 'pyspark'} & set(sys.modules)\n"
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tools.generate.derived import schema_files
+from tools.generate.schema_format import format_schema
 
-from kafkawire.messages.formatter import format_schema
-from kafkawire.messages.generate import schema_files
-from kafkawire.messages.notation import parse
+from kafkawire.messages._notation import parse
+from kafkawire.messages._schema_files import SCHEMAS
 from kafkawire.messages.schema import EMPTY, ApiSchema, MessageSchema, SchemaError, Versions, camel_case, snake_case
-from kafkawire.messages.schema_folder import SCHEMAS
 
 HEAD = "message Sample\nversions 0-3\nflexible 2+\n\nfields\n"
 
@@ -60,6 +60,13 @@ def test_shared_structs_may_stand_in_any_order_and_serve_several_fields() -> Non
     assert one.struct.fields[0].struct is three.struct
 
 
+@pytest.mark.parametrize("stored", ["id", "key", "value"])
+def test_a_record_has_its_type_and_the_part_that_is_stored(stored: str) -> None:
+    schema = parse(f"message Sample {stored} 3\nversions 0\nflexible none\n\nfields\n", "sample.msg")
+    assert isinstance(schema, MessageSchema)
+    assert (schema.kind, schema.key, schema.stored) == ("data", 3, stored)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "rule"),
     [
@@ -100,6 +107,8 @@ def test_shared_structs_may_stand_in_any_order_and_serve_several_fields() -> Non
         ("message Sample\nversions 0\nflexible 0-1\n\nfields\n", 3, "open ended"),
         ("message Sample\nversions 0\nflexible none\nlisteners broker\n\nfields\n", 4, "belongs to an api"),
         ("message Other\nversions 0\nflexible none\n\nfields\n", 1, "the file of Other is named other"),
+        ("message Sample key 3\nversions 0-1\nflexible none\n\nfields\n", 1, "a new layout is a new type"),
+        ("message Sample kind 3\nversions 0\nflexible none\n\nfields\n", 1, "expected `message NAME`"),
         ("message Sample\nversions 0\nversions 0\nflexible none\n\nfields\n", 3, "repeated"),
     ],
 )
@@ -111,16 +120,16 @@ def test_every_rule_names_file_line_and_rule(text: str, line: int, rule: str) ->
     assert str(caught.value).startswith(f"sample.msg:{line}: ")
 
 
-def test_the_tree_holds_93_apis_and_78_other_messages_and_all_are_formatted() -> None:
+def test_the_tree_holds_95_apis_and_98_other_messages_and_all_are_formatted() -> None:
     schemas = []
     for path in schema_files():
         text = path.read_text(encoding="utf-8")
         place = path.relative_to(SCHEMAS).as_posix()
         schemas.append(parse(text, place))
         assert format_schema(text, place) == text, place
-    assert sum(isinstance(schema, ApiSchema) for schema in schemas) == 93
-    assert sum(isinstance(schema, MessageSchema) for schema in schemas) == 78
-    assert sum(len(list(schema.versions)) for schema in schemas if isinstance(schema, ApiSchema)) == 361
+    assert sum(isinstance(schema, ApiSchema) for schema in schemas) == 95
+    assert sum(isinstance(schema, MessageSchema) for schema in schemas) == 98
+    assert sum(len(list(schema.versions)) for schema in schemas if isinstance(schema, ApiSchema)) == 368
 
 
 def test_the_formatter_changes_layout_only_and_keeps_comments() -> None:

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kafkawire.messages.schema_folder import find_schemas
+from kafkawire.messages._schema_files import find_schemas
 
 SOURCES = Path(__file__).parents[2] / "src"
 SCRIPT = """
 import kafkawire
-from kafkawire.cli.commands import load
+from kafkawire.cli.registry import load
 from kafkawire.messages import MetadataRequest
 from kafkawire.messages.errors import error
 

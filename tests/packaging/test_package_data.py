@@ -1,4 +1,4 @@
-"""What is installed is what is in the tree."""
+"""The installed files are those of the tree."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 import venv
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_the_wheel_has_the_version_of_the_checkout(scripts: Path) -> None:
 
 def test_the_wheel_has_its_native_modules(scripts: Path) -> None:
     assert "(compiled), " in run(scripts / "kafkawire", "--version")
+
+
+def test_the_core_and_its_dependencies_fit_in_25_megabytes(scripts: Path) -> None:
+    home = scripts.parent
+    library = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
+    parts = [each for each in library.iterdir() if not each.name.startswith(("pip", "setuptools", "pkg_resources"))]
+    files = [path for part in parts for path in (part.rglob("*") if part.is_dir() else [part]) if path.is_file()]
+    assert {part.name for part in parts} & {"numpy", "pyarrow"} == set()
+    assert sum(path.stat().st_size for path in files) < 25_000_000
 
 
 def test_a_broker_serves_a_client(scripts: Path) -> None:

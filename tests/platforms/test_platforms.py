@@ -24,7 +24,7 @@ ONLY_IN_PLATFORMS = re.compile(
     r"|\bsocket\.MSG_MORE\b|\bmmap\.MAP_|\badd_signal_handler\b|\bremove_reader\b|\bSO_REUSEADDR\b",
     re.MULTILINE,
 )
-GUARDED = {Path("broker/outbox.py"): {"os.sendfile"}}  # reached only where platforms.SENDS_FILES says so
+GUARDED = {Path("broker/_net/send_queue.py"): {"os.sendfile"}}  # reached only where _platforms.SENDS_FILES says so
 IMPORT_ALL = """
 import pkgutil, importlib, kafkawire
 for module in pkgutil.walk_packages(kafkawire.__path__, "kafkawire."):
@@ -77,6 +77,6 @@ def test_calls_of_one_system_are_named_in_one_module() -> None:
     for path in source.rglob("*.py"):
         names = {each.strip() for each in ONLY_IN_PLATFORMS.findall(path.read_text("utf-8"))}
         names -= GUARDED.get(path.relative_to(source), set())
-        if names and path.name != "platforms.py":
+        if names and path.name != "_platforms.py":
             found[str(path.relative_to(source))] = names
     assert found == {}

@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.log.batches import NOW, Clock, records
 
-from kafkawire.log import FaultyFiles, LogConfig, LogDirectory, Partition
-from kafkawire.log.faults import Fault
+from kafkawire.log import LogConfig, LogDirectory, Partition
 from kafkawire.messages.errors import KafkaStorageError
 from kafkawire.records import BatchBuilder
+from kafkawire.testing.faulty_files import Fault, FaultyFiles
 
 ROOT = Path("/data")
 KEYS = [b"a", b"b", b"c", b"a key that is longer than a digest of its bytes would be"]
@@ -89,7 +89,7 @@ class LogModel(RuleBasedStateMachine):
         if kept is not None:
             self.disk.arm(Fault("write", keep=kept))
         try:
-            self.log.settle()
+            self.log.write_held()
         except KafkaStorageError:
             assert kept is not None
         self.disk.faults.clear()

@@ -10,8 +10,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.log.batches import Clock, batch
 
-from kafkawire.log import FaultyFiles, LogConfig, LogDirectory, Partition
-from kafkawire.log.producers import CACHED_BATCHES
+from kafkawire.log import LogConfig, LogDirectory, Partition
+from kafkawire.log._producers import CACHED_BATCHES
+from kafkawire.testing.faulty_files import FaultyFiles
 
 ROOT = Path("/data")
 PRODUCERS = range(3)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.messages.samples import random_message
 
-from kafkawire.codec import engine as chosen
+from kafkawire._codec import engine as chosen
 from kafkawire.messages import DecodeError, Message, message_class, message_names
 
 pytestmark = pytest.mark.twin

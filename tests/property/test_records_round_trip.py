@@ -38,7 +38,7 @@ def written(
 
 @settings(max_examples=150)
 @given(st.sampled_from(FORMATS), st.integers(1, 2**40), BATCH, st.none() | st.integers(0, 2**42))
-def test_what_is_written_is_read_by_both_readers(
+def test_written_rows_are_read_by_both_readers(
     form: tuple[int, Codec],
     base_offset: int,
     records: Records,

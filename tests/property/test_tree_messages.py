@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.inspect.trees import assert_tiles, struct_value
+from tests.inspect.tree_values import assert_tiles, struct_value
 from tests.messages.samples import random_message
 
-from kafkawire.inspect.embedded import plan_of
-from kafkawire.inspect.explain import explain_message, explain_request, explain_response
+from kafkawire.inspect._explain.embedded import plan_of
+from kafkawire.inspect._explain.explain import explain_message, explain_request, explain_response
 from kafkawire.messages import DecodeError, api, apis, message_class, message_names
 from kafkawire.wire import encode_request, encode_response
 

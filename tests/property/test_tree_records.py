@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.inspect.trees import assert_tiles
+from tests.inspect.tree_values import assert_tiles
 
-from kafkawire.inspect.explain import explain_records, explain_request
-from kafkawire.inspect.tree import walk
+from kafkawire.inspect._explain.explain import explain_records, explain_request
+from kafkawire.inspect._explain.tree import walk
 from kafkawire.messages import ProduceRequest
 from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.wire import encode_request

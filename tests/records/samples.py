@@ -33,7 +33,7 @@ Row = tuple[int, int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | 
 
 
 def rows_of_records(buffer: Buffer, *, verify: bool = True, control: bool = False) -> list[Row]:
-    """What `read_batches` gives, as rows."""
+    """The result of `read_batches`, as rows."""
     return [
         (record.offset, record.timestamp, batch.timestamp_type, record.key, record.value, record.headers)
         for batch in read_batches(buffer, verify=verify)
@@ -43,7 +43,7 @@ def rows_of_records(buffer: Buffer, *, verify: bool = True, control: bool = Fals
 
 
 def rows_of_columns(buffer: Buffer, **options: Any) -> list[Row]:
-    """What `to_arrow` gives, as rows."""
+    """The result of `to_arrow`, as rows."""
     table = to_arrow(buffer, **options)
     table.validate(full=True)
     stamps: list[Any] = table.column("timestamp").view(pa.int64()).to_pylist()

@@ -15,7 +15,7 @@ from kafkawire.records import (
     read_batches,
     scan_batches,
 )
-from kafkawire.records.checksum import plain_crc32c
+from kafkawire.records._checksum import plain_crc32c
 
 pytestmark = pytest.mark.twin
 
@@ -159,7 +159,7 @@ def test_scan_and_reader_see_the_same_headers(magic: int, codec: Codec) -> None:
     assert scan.next_offset == batches[-1].next_offset
 
 
-def test_scan_starts_and_stops_where_it_is_told() -> None:
+def test_scan_starts_and_stops_at_the_given_positions() -> None:
     data = HELLO_WORLD * 5
     scan = scan_batches(data, start=85, verify=False, limit=2)
     assert (scan.position.tolist(), scan.end, scan.partial_tail) == ([85, 170], 255, 0)

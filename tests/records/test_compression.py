@@ -28,8 +28,8 @@ from kafkawire.records import (
     compression,
     decompress,
 )
+from kafkawire.records._framing import zstd_extent
 from kafkawire.records.compression import library, unpack
-from kafkawire.records.framing import zstd_extent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def xerial_block(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(("magic", "codec"), FORMATS)
 @pytest.mark.parametrize("data", [b"", b"a", TEXT], ids=["empty", "byte", "long"])
-def test_what_is_packed_unpacks_to_the_same(codec: Codec, data: bytes, magic: int) -> None:
+def test_compressed_bytes_decompress_to_the_same(codec: Codec, data: bytes, magic: int) -> None:
     packed = compress(codec, memoryview(data), magic=magic)
     assert bytes(decompress(codec, memoryview(packed), magic=magic, limit=len(data))) == data
 
@@ -199,7 +199,7 @@ def test_frames_of_every_writer_are_read(frame: str, size: int, content: bytes) 
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_what_follows_a_frame_is_refused(frame: str) -> None:
+def test_bytes_after_a_frame_are_refused(frame: str) -> None:
     codec, pack = FRAMES[frame]
     for tail in (b"\x00", bytes(4), b"junk" * 5):
         with pytest.raises(CorruptRecordError) as caught:
@@ -208,7 +208,7 @@ def test_what_follows_a_frame_is_refused(frame: str) -> None:
 
 
 def outcome(work: Callable[[], Buffer]) -> bytes | int:
-    """What was unpacked, or the position of the batch that was refused."""
+    """The decompressed bytes, or the position of the batch that was refused."""
     try:
         return bytes(work())
     except CorruptRecordError as error:

@@ -91,7 +91,7 @@ def test_uncompressed_messages_follow_each_other_without_a_wrapper() -> None:
     ],
     ids=["nested", "empty", "null", "cut", "trailing", "inner crc", "magic 2 inside", "zstd", "codec 7"],
 )
-def test_what_a_wrapper_may_not_hold(data: bytes, words: str) -> None:
+def test_wrappers_with_forbidden_content_are_refused(data: bytes, words: str) -> None:
     data = message(1, 5, b"good") + data
     for read in (lambda: to_arrow(data), lambda: rows_of_records(data)):
         with pytest.raises(CorruptRecordError, match=words) as caught:

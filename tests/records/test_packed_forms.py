@@ -1,4 +1,4 @@
-"""What a log accepts, librdkafka and Kafka's Java clients can read; all else is refused as corrupt."""
+"""librdkafka and Kafka's Java clients can read every batch that a log accepts; all else is refused as corrupt."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from tests.broker.peer import Peer
+from tests.broker.raw_connection import Peer
 from tests.log.batches import NOW
-from tests.records.packed import ACCEPTED, FORMS, HEADER, LZ4, VALUES, packed_batch, plain
+from tests.records.compressed_forms import ACCEPTED, FORMS, HEADER, LZ4, VALUES, packed_batch, plain
 
 from kafkawire.log import LogConfig
-from kafkawire.log.admission import admit
+from kafkawire.log._admission import admit
 from kafkawire.messages import ProduceRequest
 from kafkawire.messages.errors import CorruptRecordError, ErrorCode, InvalidRecordError
 from kafkawire.records import decompress
@@ -66,7 +66,7 @@ def test_forms_that_some_client_cannot_read_are_refused(name: str) -> None:
 
 @pytest.mark.twin
 @pytest.mark.parametrize("name", READABLE)
-def test_what_a_log_refuses_may_be_read_from_logs_of_others(name: str) -> None:
+def test_batches_that_a_log_refuses_can_be_read_from_logs_of_others(name: str) -> None:
     codec, pack = FORMS[name]
     assert bytes(decompress(codec, pack(RAW))) == RAW
 

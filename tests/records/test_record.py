@@ -53,7 +53,7 @@ def test_records_outlive_their_batch_and_buffer() -> None:
     assert [(record.key, record.value) for record in records] == kept
 
 
-def test_records_dropped_and_made_anew_keep_their_fields_apart() -> None:
+def test_records_that_are_dropped_and_recreated_keep_their_fields_apart() -> None:
     builder = BatchBuilder()
     for step in range(1000):
         builder.append(b"%d" % step, None if step % 3 else b"v" * step, step)
@@ -77,7 +77,7 @@ def test_threads_do_not_share_what_unpacks() -> None:
 
 
 def outcome(form: Any, payload: bytes, base_offset: int) -> list[object]:
-    """What a form of the kernel reads up to the fault, and the words for that."""
+    """The records that a form of the kernel reads up to the fault, and its error."""
     found: list[object] = []
     try:
         records = form.records(payload, 9, base_offset, 5, 7, False, 4)
@@ -88,7 +88,7 @@ def outcome(form: Any, payload: bytes, base_offset: int) -> list[object]:
 
 
 def test_both_forms_read_the_same_from_damaged_records() -> None:
-    compiled, python = (pytest.importorskip(f"kafkawire.records.{name}") for name in ("_kernel", "kernel"))
+    compiled, python = (pytest.importorskip(f"kafkawire.records._kernel.{name}") for name in ("_kernel", "kernel"))
     payload = bytearray(sample(2, Codec.NONE)[HEADER_SIZE:])
     for at in range(len(payload)):
         kept = payload[at]

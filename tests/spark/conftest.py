@@ -1,5 +1,5 @@
-"""What the Spark tests share."""
+"""Fixtures of all Spark tests."""
 
-from tests.spark.running import spark
+from tests.spark.shared_session import spark
 
 __all__ = ["spark"]

@@ -1,15 +1,15 @@
-"""What groups have committed, looked at from outside."""
+"""The committed offsets of groups, read without joining."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client.blocking import Admin, Consumer
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.spark.group_offsets import read_group_offsets
+from kafkawire.spark._pipeline.group_offsets import read_group_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_groups_count_that_committed_or_read_the_partitions(broker: FilledBroker
     ]
 
 
-def test_a_cluster_that_does_not_answer_is_told_and_no_failure() -> None:
+def test_a_cluster_that_does_not_answer_is_reported_without_a_failure() -> None:
     found = read_group_offsets({"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "50"}, {FIRST: (0, 1)})
     assert (found.rows, found.groups) == ((), 0)
     assert "127.0.0.1:1" in str(found.problem)

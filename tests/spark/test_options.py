@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafkawire.spark._segments.source import Options
 from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.segments import Options
 
 
 def test_every_option_has_its_default() -> None:
@@ -26,7 +26,7 @@ def test_options_are_read_whatever_their_case() -> None:
     assert Options.parse(given) == Options(("/a", "/b"), "batches", "PERMISSIVE", False, True, 64 * 1024 * 1024, 2)
 
 
-def test_what_a_catalogue_adds_to_the_options_does_no_harm() -> None:
+def test_options_that_a_catalogue_adds_do_no_harm() -> None:
     assert Options.parse({"path": "/a", "owner": "me", "provider": "x", "option.path": "/a"}).paths == ("/a",)
 
 
@@ -40,7 +40,7 @@ def test_what_a_catalogue_adds_to_the_options_does_no_harm() -> None:
         ({"path": "/a", "table": "rows"}, "table is 'rows', expected records, batches"),
         ({"path": "/a", "mode": "loose"}, "mode is 'LOOSE', expected FAILFAST, PERMISSIVE, DROPMALFORMED"),
         ({"path": "/a", "verify": "yes"}, "verify is 'yes', expected true, false"),
-        ({"path": "/a", "maxPartitionBytes": "0"}, "maxPartitionBytes is '0', expected a number from 1 on"),
+        ({"path": "/a", "maxPartitionBytes": "0"}, "maxPartitionBytes is '0', expected a number of at least 1"),
         ({"path": "/a", "maxPartitionBytes": "-5m"}, "maxPartitionBytes is '-5m'"),
         ({"path": "/a", "minPartitions": "many"}, "minPartitions is 'many'"),
     ],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkawire.spark._pipeline.output import OutputDirectory
+from kafkawire.spark._pipeline.storage import HadoopStorage, LocalStorage
 from kafkawire.spark.errors import PipelineError
-from kafkawire.spark.outputs import OutputDirectory
-from kafkawire.spark.storage import HadoopStorage, LocalStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,15 +24,15 @@ def test_a_new_directory_is_made_and_says_that_a_run_is_under_way(tmp_path: Path
     assert manifest["kafkawire"]
 
 
-def test_a_directory_with_other_things_is_refused_even_when_told_to_overwrite(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_refused_even_with_overwrite(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     for overwrite in (False, True):
-        with pytest.raises(PipelineError, match="is not empty and holds no earlier run"):
+        with pytest.raises(PipelineError, match="is not empty and does not hold an earlier run"):
             OutputDirectory.claim(tmp_path, overwrite=overwrite)
     assert (tmp_path / "records").is_dir()
 
 
-def test_an_earlier_run_is_replaced_only_when_told_to_and_nothing_else_is_touched(tmp_path: Path) -> None:
+def test_an_earlier_run_is_replaced_only_with_overwrite_and_nothing_else_is_touched(tmp_path: Path) -> None:
     OutputDirectory.claim(tmp_path)
     (tmp_path / "records").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
@@ -46,12 +46,12 @@ def test_an_earlier_run_is_replaced_only_when_told_to_and_nothing_else_is_touche
 @pytest.mark.parametrize(
     ("failure", "problem"), [(PipelineError("no room"), "no room"), (KeyboardInterrupt(), "interrupted")]
 )
-def test_what_ends_a_run_before_its_time_is_in_the_manifest(
+def test_the_reason_that_ended_a_run_early_is_in_the_manifest(
     tmp_path: Path, failure: BaseException, problem: str
 ) -> None:
     output = OutputDirectory.resume(LocalStorage(tmp_path), "/here")
     output.write_manifest({"state": "running", "tables": {"records": 7}})
-    with pytest.raises(type(failure)), output.telling_failure():
+    with pytest.raises(type(failure)), output.recording_failure():
         raise failure
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert (manifest["state"], manifest["problem"], manifest["tables"]) == ("failed", problem, {"records": 7})
@@ -60,16 +60,16 @@ def test_what_ends_a_run_before_its_time_is_in_the_manifest(
     assert (again["state"], again.get("problem")) == ("running", None)
 
 
-def test_a_failure_that_cannot_be_told_is_the_one_that_is_raised(tmp_path: Path) -> None:
+def test_a_failure_that_cannot_be_written_is_the_one_that_is_raised(tmp_path: Path) -> None:
     output = OutputDirectory.claim(tmp_path / "out")
     (tmp_path / "out" / "manifest.json").unlink()
     (tmp_path / "out").rmdir()
     (tmp_path / "out").write_text("a file by now")
-    with pytest.raises(PipelineError, match="first"), output.telling_failure():
+    with pytest.raises(PipelineError, match="first"), output.recording_failure():
         raise PipelineError("first")
 
 
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
+def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="is a file"):
         OutputDirectory.claim(tmp_path / "file")
@@ -84,7 +84,7 @@ def test_a_stream_goes_on_only_in_its_own_directory(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="holds a stream whose checkpoint is /here"):
         OutputDirectory.resume(storage, "/elsewhere")
     OutputDirectory.claim(tmp_path / "run")
-    with pytest.raises(PipelineError, match="holds a run that was no stream"):
+    with pytest.raises(PipelineError, match="holds a run that was not a stream"):
         OutputDirectory.resume(LocalStorage(tmp_path / "run"), "/here")
 
 

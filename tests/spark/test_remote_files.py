@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from tests.spark.logs import batches, write_index, write_segment
+from tests.spark.segment_files import batches, write_index, write_segment
 
+from kafkawire.spark._segments.files import OpenFile, list_segments
+from kafkawire.spark._segments.source import Options
+from kafkawire.spark._segments.splits import plan_tasks, split
+from kafkawire.spark._segments.tasks import read_ranges
 from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.listing import OpenFile, list_segments
-from kafkawire.spark.reading import read_ranges
-from kafkawire.spark.segments import Options
-from kafkawire.spark.splits import plan_tasks, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kafkawire.spark.listing import SegmentFile
+    from kafkawire.spark._segments.files import SegmentFile
 
 SMALL = batches(2000, 10, value=b"x" * 100)
 LARGE = batches(20, 10, value=b"y" * 60_000)
@@ -119,6 +119,6 @@ def test_a_file_system_that_nobody_knows_says_what_may_be_missing(monkeypatch: p
         list_segments(["nosuch://bucket/kafka"])
     monkeypatch.setitem(sys.modules, "fsspec", None)
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    monkeypatch.setattr("kafkawire.spark.listing.find_spec", lambda name: None)
-    with pytest.raises(SourceOptionError, match="fsspec, which knows more, is not installed"):
+    monkeypatch.setattr("kafkawire.spark._segments.files.find_spec", lambda name: None)
+    with pytest.raises(SourceOptionError, match="fsspec, which supports more, is not installed"):
         list_segments(["memory://kafka"])

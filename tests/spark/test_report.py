@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kafkawire.spark import charts
-from kafkawire.spark.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
-from kafkawire.spark.report import page
-from kafkawire.spark.summary import SegmentsSummary
+from kafkawire.spark._pipeline.summary import SegmentsSummary
+from kafkawire.spark._report import charts
+from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
+from kafkawire.spark._report.page import page
 
 NASTY = "</script><script>alert(1)</script><!--"
 FINDING: dict[str, Any] = {
@@ -115,7 +115,7 @@ def test_findings_say_how_sure_they_are_what_shows_them_and_how_many_are_not_sho
 
 
 def test_findings_that_were_not_looked_for_are_not_called_none() -> None:
-    assert "Not looked for" in written([], None)
+    assert "No rules ran" in written([], None)
     assert "The rules found nothing" in written([], [])
 
 
@@ -177,6 +177,6 @@ def test_an_axis_has_its_marks_at_times_that_people_know(steps: Steps, labels: l
         (86_400_000, 1, ["0", "0.25/day", "0.5/day", "0.75/day", "1/day"]),
     ],
 )
-def test_a_rate_is_told_by_a_time_that_a_step_has_in_it(step: int, value: int, axis: list[str]) -> None:
+def test_a_rate_is_computed_over_a_time_with_a_step_in_it(step: int, value: int, axis: list[str]) -> None:
     drawn = charts.over_time(OverTime("x", "X", "count", Steps(0, step, 2), {"a": [0, value]}, is_rate=True))
     assert re.findall(r'text-anchor="end">([\d.]+(?:/\w+)?)</text>', drawn) == axis

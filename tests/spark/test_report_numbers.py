@@ -12,22 +12,21 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset
 from tests.inspect.captures import merge, write_pcap
+from tests.inspect.cluster_traffic import cluster_traffic, impaired
 from tests.inspect.incidents import INCIDENTS
-from tests.inspect.traffic import cluster_traffic, impaired
-from tests.spark.logs import batches, damage, write_segment
+from tests.spark.segment_files import batches, damage, write_segment
 
-from kafkawire.inspect.capture import read_captures
-from kafkawire.inspect.diagnose import diagnose, findings_table
-from kafkawire.inspect.tables import FINDINGS
+from kafkawire.inspect import find_incidents, findings_table
+from kafkawire.inspect._tables.read import read_captures
+from kafkawire.inspect._tables.schemas import FINDINGS
 from kafkawire.records import BatchBuilder
-from kafkawire.spark.captures_input import CapturesInput
-from kafkawire.spark.jobs import Job
-from kafkawire.spark.judging import judge_captures
-from kafkawire.spark.outputs import OutputDirectory
-from kafkawire.spark.sample import write_sample
-from kafkawire.spark.segments_input import SegmentsInput
-from kafkawire.spark.what_if import SAMPLE, packed_sizes
-from kafkawire.spark.written import WrittenTables
+from kafkawire.spark._captures.diagnosis import diagnose_captures
+from kafkawire.spark._pipeline.inputs.captures import CapturesInput
+from kafkawire.spark._pipeline.inputs.segments import SegmentsInput
+from kafkawire.spark._pipeline.job import Job
+from kafkawire.spark._pipeline.output import OutputDirectory, WrittenTables
+from kafkawire.spark._report.aggregates import SAMPLE, packed_sizes
+from kafkawire.testing.sample_logs import write_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +37,7 @@ SHOWN = ("hanging transaction", "duplicates", "rebalance storm", "unknown topic"
 
 
 class Run:
-    """What a run left behind, and what the inspector says of the same files."""
+    """The output of a run, and the files that it read."""
 
     def __init__(self, root: Path, job: Job, files: list[Path]) -> None:
         self.out = root
@@ -91,7 +90,7 @@ def segments(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
 
 
 def test_the_findings_about_captures_are_the_inspectors(captures: Run) -> None:
-    expected = findings_table(diagnose(read_captures(captures.files).tables)).to_pylist()
+    expected = findings_table(find_incidents(read_captures(captures.files).tables)).to_pylist()
     assert {row["rule"] for row in expected} >= {"stuck-hanging-transaction", "duplicates", "rebalance-storm"}
     found = captures.table("findings")
     assert [row["level"] for row in found] == sorted((row["level"] for row in found), key="error warning info".index)
@@ -100,14 +99,14 @@ def test_the_findings_about_captures_are_the_inspectors(captures: Run) -> None:
 
 def test_small_groups_find_what_one_client_shows(spark: SparkSession, captures: Run) -> None:
     tables = WrittenTables(spark, captures.job.output, schemas=captures.job.written.schemas)
-    found = judge_captures(tables, limit=8)
+    found = diagnose_captures(tables, limit=8)
     assert found is not None
     table = found.toArrow().cast(FINDINGS)
     assert {"closed-not-kafka", "rebalance-storm"} <= set(table["rule"].to_pylist())
 
 
 def test_findings_need_their_tables(spark: SparkSession, captures: Run) -> None:
-    assert judge_captures(WrittenTables(spark, captures.job.output)) is None
+    assert diagnose_captures(WrittenTables(spark, captures.job.output)) is None
 
 
 def test_latency_in_the_report_is_that_of_the_exchanges(captures: Run) -> None:
@@ -148,10 +147,10 @@ def test_space_topics_groups_and_clients_are_those_of_the_tables(captures: Run) 
     batch_rows = captures.table("batches")
     space: Counter[tuple[Any, ...]] = Counter()
     for row in batch_rows:
-        space[row["source"], row["magic"], row["codec"]] += row["bytes"]
+        space[row["source"], row["magic"], row["codec"]] += row["size"]
     assert {row[:3]: row[5] for row in captures.rows("space")} == space
     assert sum(row[3] or 0 for row in captures.rows("topics")) == sum(
-        row["bytes"] for row in batch_rows if row["source"] == "request"
+        row["size"] for row in batch_rows if row["source"] == "request"
     )
     exchanges = captures.table("exchanges")
     joins = Counter(row["group_id"] for row in exchanges if row["api"] == "JoinGroup")
@@ -161,7 +160,7 @@ def test_space_topics_groups_and_clients_are_those_of_the_tables(captures: Run) 
     assert {row[:2]: row[2] for row in captures.rows("keys")} == keys
 
 
-def test_what_was_not_decoded_is_told_with_its_reason(captures: Run) -> None:
+def test_bytes_that_were_not_decoded_are_reported_with_the_reason(captures: Run) -> None:
     told = {(row[0], row[1]): row[2:] for row in captures.rows("not_decoded")}
     gaps = captures.table("gaps")
     for reason in {row["reason"] for row in gaps}:

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
-from tests.spark.logs import batch, batches, write_segment
+from tests.spark.segment_files import batch, batches, write_segment
 
 from kafkawire.records import BatchBuilder
-from kafkawire.spark import rows
+from kafkawire.records.walk import Damage, Stretch, walk
+from kafkawire.spark._columns import TABLES, check_segments_projection, table_schema
+from kafkawire.spark._segments import rows
+from kafkawire.spark._segments.files import OpenFile
+from kafkawire.spark._segments.rows import RowMaker
 from kafkawire.spark.errors import SourceOptionError
-from kafkawire.spark.listing import OpenFile
-from kafkawire.spark.rows import RowMaker
-from kafkawire.spark.tables import TABLES, check_projection, table_schema
-from kafkawire.spark.walk import Fault, Stretch, walk_range
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def made(path: Path, data: bytes, columns: list[str], table: str = "records", **
     file = write_segment(path / "orders-3", data)
     maker = RowMaker(table, columns, **options)
     with OpenFile(file.name) as opened:
-        found = list(walk_range(opened, 0, file.size, file_size=file.size))
+        found = list(walk(opened, 0, file.size, file_size=file.size))
         return [row for part in found if isinstance(part, Stretch) for row in maker.rows(file, part)]
 
 
@@ -116,9 +116,9 @@ def test_a_batch_that_does_not_unpack_is_a_fault_between_its_neighbours(
     bomb = batch(10, 10, value=bytes(100_000), compression="zstd")
     before, after = batch(0), batch(20)
     items = made(tmp_path, before + bomb + after, ["offset"])
-    [fault] = [item for item in items if isinstance(item, Fault)]
+    [fault] = [item for item in items if isinstance(item, Damage)]
     assert (fault.position, fault.size) == (len(before), len(bomb))
-    offsets = [row["offset"] for item in items if not isinstance(item, Fault) for row in item.to_pylist()]
+    offsets = [row["offset"] for item in items if not isinstance(item, Damage) for row in item.to_pylist()]
     assert offsets == [*range(10), *range(20, 30)]
 
 
@@ -131,7 +131,7 @@ def test_the_batches_table_does_not_unpack(tmp_path: Path) -> None:
 def test_a_fault_is_a_row_that_knows_its_place(tmp_path: Path) -> None:
     file = write_segment(tmp_path / "orders-3", batch(0))
     maker = RowMaker("records", ["topic", "partition", "offset", "key", "position", "size", "fault"])
-    [row] = maker.fault_row(file, Fault(7, 5_000_000_000, "bad")).to_pylist()
+    [row] = maker.fault_row(file, Damage(7, 5_000_000_000, "bad")).to_pylist()
     assert row == {
         "topic": "orders",
         "partition": 3,
@@ -158,4 +158,4 @@ def test_a_fault_is_a_row_that_knows_its_place(tmp_path: Path) -> None:
 )
 def test_a_schema_that_asks_for_what_is_not_there_is_refused(table: str, field: StructField, problem: str) -> None:
     with pytest.raises(SourceOptionError, match=problem):
-        check_projection(table, StructType([field]))
+        check_segments_projection(table, StructType([field]))

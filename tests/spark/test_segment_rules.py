@@ -6,13 +6,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.logs import write_segment
+from tests.spark.segment_files import write_segment
 
-from kafkawire.inspect.diagnose import Thresholds
+from kafkawire.inspect import Thresholds, apply_rules
 from kafkawire.records import BatchBuilder
-from kafkawire.spark.batch_totals import add_up
-from kafkawire.spark.sample import PartitionWriter
-from kafkawire.spark.segment_rules import judge_batches, judge_table
+from kafkawire.spark._pipeline.totals import add_up, batch_aggregates, damaged_logs, wrong_indexes
+from kafkawire.testing.sample_logs import PartitionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafkawire.inspect.diagnose import Finding
+    from kafkawire.inspect import Finding, LogFiles
 
 HOUR = 3_600_000
 LIMITS = Thresholds(small_batches=20, plain_bytes=5_000)
@@ -60,7 +59,7 @@ def write_transactions(root: Path, topic: str, *steps: str) -> None:
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, list[Finding]]:
-    """What the rules for batches find, by whom it concerns."""
+    """The findings of the rules for batches, by entity."""
     root, now = tmp_path_factory.mktemp("logs"), int(time.time() * 1000)
     contents: dict[str, list[bytes]] = {
         "future-0": [build([b"v"], now + 25 * HOUR), build([b"v"], now + 48 * HOUR, base_offset=1)],
@@ -81,7 +80,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     write_transactions(root, "ended", "data", "data", "marker")
     batches = spark.read.format("kafkawire-segments").option("table", "batches").load(str(root))
     by_entity: dict[str | None, list[Finding]] = {}
-    for finding in judge_batches(batches, add_up(batches), LIMITS):
+    for finding in apply_rules(batch_aggregates(batches, add_up(batches)), LIMITS):
         by_entity.setdefault(finding.entity, []).append(finding)
     assert by_entity.keys() - EXPECTED.keys() == {str(root / "nameless" / "00000000000000000000.log")}
     return by_entity
@@ -103,7 +102,7 @@ def test_exactly_what_is_wrong_is_found(found: dict[str | None, list[Finding]]) 
         ("future-0", "warning", "proven", "future-0: times of 2 batches are up to 2 days ahead of now"),
         ("open-0", "warning", "suspected", "producer 7 wrote up to offset 0 in a transaction without an end marker"),
         ("reopened-0", "warning", "suspected", "producer 7 wrote up to offset 2 in a transaction"),
-        ("small", "info", "proven", "small: 1.0 records a batch in 20 batches"),
+        ("small", "info", "proven", "small: 1.0 records per batch in 20 batches"),
         ("plain", "info", "proven", "plain: 5000 bytes, none of them compressed"),
     ],
 )
@@ -129,10 +128,10 @@ def of_index_errors(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("table", "make", "expected"),
+    ("aggregate", "make", "expected"),
     [
         (
-            "faults",
+            damaged_logs,
             of_faults,
             {
                 "t-0": ("corruption", "error", 2, "120 bytes; the first, at byte 100: first"),
@@ -140,7 +139,7 @@ def of_index_errors(spark: SparkSession) -> DataFrame:
             },
         ),
         (
-            "index_errors",
+            wrong_indexes,
             of_index_errors,
             {
                 "a.index": ("wrong-index", "warning", 2, "a.index: 2 problems, the first: of no use"),
@@ -149,17 +148,17 @@ def of_index_errors(spark: SparkSession) -> DataFrame:
         ),
     ],
 )
-def test_damage_is_told_once_a_file(
+def test_damage_is_reported_once_per_file(
     spark: SparkSession,
-    table: str,
+    aggregate: Callable[[DataFrame], LogFiles],
     make: Callable[[SparkSession], DataFrame],
     expected: dict[str, tuple[str, str, int, str]],
 ) -> None:
     rows = make(spark)
-    told = {finding.entity: finding for finding in judge_table(table, rows)}
+    told = {finding.entity: finding for finding in apply_rules(aggregate(rows), LIMITS)}
     assert told.keys() == expected.keys()
     for entity, (rule, level, count, text) in expected.items():
         finding = told[entity]
         assert (finding.rule, finding.level, finding.count) == (rule, level, count)
         assert text in finding.text
-    assert judge_table(table, rows.limit(0)) == []
+    assert apply_rules(aggregate(rows.limit(0)), LIMITS) == []

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import PySparkException
-from tests.spark.logs import batch, batches, damage, write_index, write_segment
+from tests.spark.segment_files import batch, batches, damage, write_index, write_segment
 
 from kafkawire.records import BatchBuilder
-from kafkawire.spark.sample import Sample, write_sample
+from kafkawire.testing.sample_logs import Sample, write_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ def test_batches_come_from_the_headers(spark: SparkSession, sample: Sample) -> N
     assert {first.topic, first.partition, first.fault} == {"payments", 1, None}
 
 
-def test_null_keys_and_values_and_empty_ones_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+def test_null_and_empty_keys_and_values_are_distinguished(spark: SparkSession, tmp_path: Path) -> None:
     builder = BatchBuilder()
     for key, value in ((None, b"1"), (b"", b"2"), (b"3", None), (b"4", b"")):
         builder.append(key, value)
@@ -142,7 +142,7 @@ def test_dropmalformed_leaves_out_what_could_not_be_read(spark: SparkSession, da
         ({}, "nonsense int", "the records table has no column 'nonsense'"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_words(
+def test_nonsense_is_refused_with_a_reason(
     spark: SparkSession, tmp_path: Path, options: dict[str, str], schema: str | None, problem: str
 ) -> None:
     with pytest.raises(PySparkException, match=problem):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark import java_gateway
 from pyspark.errors import PySparkRuntimeError
-from tests.spark.logs import batches, write_segment
+from tests.spark.segment_files import batches, write_segment
 
 from kafkawire.spark import SessionError, build_session, session
 from kafkawire.spark.session import LITTLE_DATA, default_master, running_session, settings_for
@@ -39,7 +39,7 @@ def test_settings_of_the_caller_go_before_ours(spark: SparkSession) -> None:
     assert conf.get("spark.sql.maxConcurrentOutputFileWriters") == "7", "see the settings of the session under test"
 
 
-def test_what_an_administrator_has_set_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_an_administrator_are_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     ours = settings_for("local[1]", LITTLE_DATA)
     assert ours.items() >= LITTLE_DATA.items()
@@ -64,7 +64,7 @@ def test_under_spark_submit_the_master_is_left_to_it(monkeypatch: pytest.MonkeyP
     assert default_master() is None
 
 
-def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "find_spec", lambda name: None)
     with pytest.raises(SessionError, match=r"pip install 'kafkawire\[spark\]'"):
         build_session()
@@ -82,7 +82,9 @@ def test_why_spark_did_not_start_is_taken_from_its_log(tmp_path: Path, monkeypat
         build_session("nonsense://x", log_file=tmp_path / "spark.log")
 
 
-@pytest.mark.parametrize("module", ["kafkawire.spark", "kafkawire.cli.pipeline", "kafkawire.cli.demo"])
+@pytest.mark.parametrize(
+    "module", ["kafkawire.spark", "kafkawire.cli.commands.pipeline", "kafkawire.cli.commands.demo"]
+)
 def test_importing_does_not_import_spark(module: str) -> None:
     check = f"import sys, {module}; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Where files are cut, and what a task gets."""
+"""Cuts of files, and ranges of tasks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.logs import batches, damage, write_index, write_segment
+from tests.spark.segment_files import batches, damage, write_index, write_segment
 
-from kafkawire.spark import splits
-from kafkawire.spark.splits import plan_tasks, split
+from kafkawire.spark._segments import splits
+from kafkawire.spark._segments.splits import plan_tasks, split
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kafkawire.spark.listing import SegmentFile
+    from kafkawire.spark._segments.files import SegmentFile
 
 SIZE = len(batches(1)[0])
 
@@ -33,7 +33,7 @@ def no_walking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cuts(file: SegmentFile, target: int) -> list[int]:
-    """Where a file is cut; the parts must be the whole file."""
+    """The cuts of a file; the parts must be the whole file."""
     parts = list(split(file, target))
     assert parts[0].start == 0
     assert parts[-1].end == file.size
@@ -79,7 +79,7 @@ def test_an_index_that_is_wrong_is_not_used(segment: SegmentFile, wrong: list[tu
     assert cuts(segment, 30 * SIZE) == [30 * SIZE, 60 * SIZE, 90 * SIZE]
 
 
-def test_where_an_index_ends_too_early_the_rest_is_walked(segment: SegmentFile) -> None:
+def test_the_rest_of_a_log_is_walked_if_its_index_ends_too_early(segment: SegmentFile) -> None:
     write_index(segment, entries(7, up_to=40))
     assert cuts(segment, 20 * SIZE) == [21 * SIZE, 41 * SIZE, 61 * SIZE, 81 * SIZE]
 
@@ -92,7 +92,7 @@ def test_an_index_that_points_to_a_damaged_batch_is_not_used(tmp_path: Path) -> 
     assert cuts(segment, 25 * SIZE) == [25 * SIZE, 50 * SIZE, 75 * SIZE], "walked: the index would give 30, 50, 80"
 
 
-def test_what_lies_behind_bytes_that_cannot_be_walked_stays_in_one_piece(tmp_path: Path) -> None:
+def test_bytes_behind_a_part_that_cannot_be_walked_stay_in_one_piece(tmp_path: Path) -> None:
     data = batches(100)
     segment = write_segment(tmp_path / "orders-0", [*data[:50], b"\xff" * 200, *data[50:]])
     assert cuts(segment, 20 * SIZE) == [20 * SIZE, 40 * SIZE]

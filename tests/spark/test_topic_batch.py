@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.filled import TIME, FilledBroker
+from tests.spark.filled_broker import TIME, FilledBroker
 
-from kafkawire.client.metadata import TopicPartition
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.spark.topic_batch import plan_batch
-from kafkawire.spark.topic_groups import commit_group
-from kafkawire.spark.topic_options import TopicOptions
-from kafkawire.spark.topic_ranges import OffsetRange
+from kafkawire.spark._topics.groups import commit_group
+from kafkawire.spark._topics.lookup import OffsetRange, plan_batch
+from kafkawire.spark._topics.options import TopicOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,14 +59,14 @@ def test_reading_starts_and_ends_where_the_options_say(
 
 REFUSED: list[tuple[dict[str, str], str]] = [
     ({"subscribe": "no-such-topic"}, "topic 'no-such-topic'"),
-    ({"assign": '{"orders":[0,7]}'}, "there is no partition orders-7"),
+    ({"assign": '{"orders":[0,7]}'}, "no such partition: orders-7"),
     (
         {"subscribe": "orders", "startingOffsets": '{"orders":{"0":1}}'},
-        "must name every partition that is read and no other",
+        "must name exactly the partitions that are read",
     ),
     (
         {"assign": '{"orders":[0]}', "endingOffsets": '{"orders":{"0":1,"1":1}}'},
-        "endingOffsets must name every partition that is read and no other",
+        "endingOffsets must name exactly the partitions that are read",
     ),
     (
         {"subscribe": "my-orders-2", "startingTimestamp": str(TIME + 10**9)},
@@ -79,7 +78,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     ),
     (
         {"assign": '{"orders":[1]}', "startingOffsets": '{"orders":{"1":80}}'},
-        "reading stood at offset 80, the log ends at 10",
+        "the position is offset 80, but the log ends at 10",
     ),
     ({"subscribe": "orders", "kafka.auto.offset.reset": "latest"}, "cannot be set"),
     ({}, "expected exactly one of assign, subscribe, subscribePattern, found none"),
@@ -87,7 +86,9 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("options", "problem"), REFUSED, ids=lambda value: str(value)[:50])
-def test_what_cannot_be_read_is_refused_in_words(broker: FilledBroker, options: dict[str, str], problem: str) -> None:
+def test_unreadable_topics_are_refused_with_a_reason(
+    broker: FilledBroker, options: dict[str, str], problem: str
+) -> None:
     with pytest.raises(KafkaWireError) as refused:
         plan(broker, **options)
     assert problem in str(refused.value)

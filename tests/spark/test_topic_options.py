@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from kafkawire.client.metadata import TopicPartition
+from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.spark import SourceOptionError
-from kafkawire.spark.topic_options import TopicOptions, includes_headers
+from kafkawire.spark._topics.options import TopicOptions, includes_headers
 
 SERVERS = {"kafka.bootstrap.servers": "k1:9092,k2:9092"}
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -31,7 +31,7 @@ def test_names_are_understood_in_any_case() -> None:
     assert options.start.offsets == {TopicPartition("a", 0): 5, TopicPartition("a", 1): -2}
 
 
-def test_a_global_time_goes_before_times_by_partition_and_those_before_offsets() -> None:
+def test_a_global_time_overrides_times_by_partition_and_those_override_offsets() -> None:
     offsets, times = '{"t":{"0":5}}', '{"t":{"0":77}}'
     both = parse(startingOffsets=offsets, startingOffsetsByTimestamp=times)
     assert (both.start.timestamps, both.start.offsets) == ({T0: 77}, None)
@@ -80,7 +80,7 @@ def test_a_jaas_login_is_understood_and_never_shown() -> None:
     assert "s3cret" not in str(refused.value)
 
 
-def test_what_only_streams_do_is_ignored_in_a_batch_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_options_of_streams_are_ignored_in_a_batch_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         parse(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
     assert "maxOffsetsPerTrigger, maxTriggerDelay: ignored" in caplog.text
@@ -92,7 +92,7 @@ REFUSED_IN_BOTH = [
         {"assign": '{"t":[0]}'},
         "expected exactly one of assign, subscribe, subscribePattern, found assign and subscribe",
     ),
-    ({"subscribe": " , "}, "expected topics with commas"),
+    ({"subscribe": " , "}, "expected topic names, separated by commas"),
     ({"startingOffsets": "newest"}, "startingOffsets is 'newest', expected earliest, latest, group or JSON"),
     ({"startingOffsets": '{"t":{"0":-3}}'}, "t-0 has -3"),
     ({"startingOffsets": '{"t":[1]}'}, "expected JSON such as"),
@@ -103,9 +103,9 @@ REFUSED_IN_BOTH = [
     ({"minPartitions": "0"}, "minPartitions is '0', expected a whole number from 1 on"),
     ({"maxRecordsPerPartition": "-5"}, "from 1 on"),
     ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "5"}, "is 9, more than maxOffsetsPerTrigger, 5"),
-    ({"maxTriggerDelay": "soon"}, "expected a length of time"),
+    ({"maxTriggerDelay": "soon"}, "expected a duration"),
     ({"failOnDataLoss": "maybe"}, "expected true or false"),
-    ({"kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset cannot be set: say where to start"),
+    ({"kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset cannot be set: use startingOffsets"),
     ({"kafka.key.deserializer": "X"}, "cannot be set"),
     ({"kafka.value.deserializer": "X"}, "cannot be set"),
     ({"kafka.enable.auto.commit": "true"}, "cannot be set"),
@@ -118,7 +118,7 @@ REFUSED_IN_BOTH = [
 
 @pytest.mark.parametrize("is_stream", [False, True])
 @pytest.mark.parametrize(("options", "problem"), REFUSED_IN_BOTH, ids=lambda value: str(value)[:40])
-def test_what_makes_no_sense_is_refused(options: dict[str, str], problem: str, is_stream: bool) -> None:
+def test_nonsense_is_refused(options: dict[str, str], problem: str, is_stream: bool) -> None:
     with pytest.raises(SourceOptionError) as refused:
         TopicOptions.parse({"subscribe": "t", **SERVERS, **options}, is_stream=is_stream)
     assert problem in str(refused.value)
@@ -134,14 +134,14 @@ REFUSED_IN_A_BATCH = [
 
 
 @pytest.mark.parametrize(("options", "problem"), REFUSED_IN_A_BATCH, ids=lambda value: str(value)[:40])
-def test_what_a_batch_cannot_do_is_refused(options: dict[str, str], problem: str) -> None:
+def test_options_that_a_batch_cannot_have_are_refused(options: dict[str, str], problem: str) -> None:
     with pytest.raises(SourceOptionError, match=problem):
         TopicOptions.parse({"subscribe": "t", **SERVERS, **options}, is_stream=False)
 
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
 def test_a_stream_has_no_end(name: str) -> None:
-    with pytest.raises(SourceOptionError, match=f"{name}: a stream has no end"):
+    with pytest.raises(SourceOptionError, match=f"{name}: only for batch reads"):
         parse(is_stream=True, **{name: "latest"})
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.spark.topic_ranges import OffsetRange, plan_ranges, share_limit
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.spark._topics.lookup import OffsetRange, plan_ranges, share_limit
 
 RANGES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=6).map(
     lambda bounds: [OffsetRange("t", number, start, start + size) for number, (start, size) in enumerate(bounds)]

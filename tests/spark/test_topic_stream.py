@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.spark.topic_groups import commit_group, read_group
-from kafkawire.spark.topic_loss import DataLossError
-from kafkawire.spark.topic_options import TopicOptions
-from kafkawire.spark.topic_ranges import OffsetRange
-from kafkawire.spark.topic_stream import START, TopicsStreamReader
-from kafkawire.spark.topics import TopicPartitionRange
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.spark._topics.groups import commit_group, read_group
+from kafkawire.spark._topics.lookup import START, OffsetRange
+from kafkawire.spark._topics.options import TopicOptions
+from kafkawire.spark._topics.source import TopicPartitionRange
+from kafkawire.spark._topics.stream import TopicsStreamReader
+from kafkawire.spark.errors import DataLossError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def stream(broker: FilledBroker, **more: str) -> TopicsStreamReader:
 
 
 def ranges(reader: TopicsStreamReader, start: Any, end: Any) -> list[OffsetRange]:
-    """What tasks get for a batch, its offsets having been through Spark's log."""
+    """The ranges of a batch, whose offsets went through Spark's log."""
     planned = reader.partitions(json.loads(json.dumps(start)), json.loads(json.dumps(end)))
     return [each.range for each in planned if isinstance(each, TopicPartitionRange) and each.range]
 
@@ -61,7 +61,7 @@ def test_the_first_batch_carries_its_start_and_later_ones_do_not(broker: FilledB
     assert ranges(reader, first, {"t": {"0": 15}}) == [OffsetRange("t", 0, 10, 15)]
 
 
-def test_a_restart_before_the_first_batch_is_done_reads_what_that_batch_said(broker: FilledBroker) -> None:
+def test_a_restart_before_the_first_commit_reads_the_offsets_of_that_batch(broker: FilledBroker) -> None:
     before = stream(broker, startingOffsets="latest")
     initial = before.initialOffset()
     broker.fill("t", 5, first=10)
@@ -118,7 +118,7 @@ def test_a_trigger_waits_for_enough_to_read_but_not_for_ever(
     broker: FilledBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("kafkawire.spark.topic_stream.time.monotonic", lambda: now)
+    monkeypatch.setattr("kafkawire.spark._topics.stream.time.monotonic", lambda: now)
     reader = stream(broker, minOffsetsPerTrigger="5", maxTriggerDelay="60s")
     limit = reader.getDefaultReadLimit()
     assert limit == ReadMinRows(5)
@@ -172,7 +172,7 @@ def test_a_new_partition_that_lost_its_beginning_is_data_lost(broker: FilledBrok
     broker.fill("t", 8, partition=1)
     broker.delete_records("t", 1, before=3)
     start, end = {"t": {"0": 10}}, {"t": {"0": 10, "1": 8}}
-    with pytest.raises(DataLossError, match="t-1 is new and begins at offset 3, not at 0"):
+    with pytest.raises(DataLossError, match="t-1 is new and starts at offset 3, not at 0"):
         ranges(stream(broker), start, end)
     assert ranges(stream(broker, failOnDataLoss="false"), start, end) == [OffsetRange("t", 1, 3, 8)]
 
@@ -180,12 +180,12 @@ def test_a_new_partition_that_lost_its_beginning_is_data_lost(broker: FilledBrok
 def test_deleted_records_fail_or_are_skipped(broker: FilledBroker) -> None:
     broker.delete_records("t", 0, before=6)
     start, end = {"t": {"0": 2}}, {"t": {"0": 10}}
-    with pytest.raises(DataLossError, match="t-0: offset 2 is before the log's first, 6"):
+    with pytest.raises(DataLossError, match="t-0: offset 2 is before the start of the log, 6"):
         ranges(stream(broker), start, end)
     assert ranges(stream(broker, failOnDataLoss="false"), start, end) == [OffsetRange("t", 0, 6, 10)]
 
 
-def test_a_topic_that_was_made_anew_is_data_lost(broker: FilledBroker) -> None:
+def test_a_recreated_topic_is_lost_data(broker: FilledBroker) -> None:
     broker.delete_topic("t")
     broker.create_topic("t")
     broker.fill("t", 4)
@@ -193,7 +193,7 @@ def test_a_topic_that_was_made_anew_is_data_lost(broker: FilledBroker) -> None:
     strict, lenient = stream(broker), stream(broker, failOnDataLoss="false")
     end = lenient.latestOffset(start, ALL)
     assert end == {"t": {"0": 4}}
-    with pytest.raises(DataLossError, match="reading stood at offset 10, the log ends at 4"):
+    with pytest.raises(DataLossError, match="the position is offset 10, but the log ends at 4"):
         ranges(strict, start, end)
     assert ranges(lenient, start, end) == []
     broker.fill("t", 2)
@@ -206,7 +206,7 @@ def test_a_topic_that_is_gone_fails_or_is_left_out(broker: FilledBroker) -> None
     start = {"other": {"0": 0}, "t": {"0": 7}}
     lenient = stream(broker, subscribe="t,other", failOnDataLoss="false")
     broker.delete_topic("t")
-    with pytest.raises(DataLossError, match=r"gone, or not among the topics .* t-0 \(read up to offset 7\)"):
+    with pytest.raises(DataLossError, match=r"missing, or not among the topics .* t-0 \(read up to offset 7\)"):
         stream(broker, subscribe="t,other").latestOffset(start, ALL)
     end = lenient.latestOffset(start, ALL)
     assert end == {"other": {"0": 2}}
@@ -214,13 +214,13 @@ def test_a_topic_that_is_gone_fails_or_is_left_out(broker: FilledBroker) -> None
     assert lenient.latestOffset(end, ALL) == end
 
 
-def test_a_checkpoint_of_a_query_over_another_topic_is_told_as_such(broker: FilledBroker) -> None:
+def test_a_checkpoint_of_a_query_over_another_topic_is_reported_as_such(broker: FilledBroker) -> None:
     broker.create_topic("other")
-    with pytest.raises(DataLossError, match=r"not among the topics that this query reads: t-0 \(read up to offset 7\)"):
+    with pytest.raises(DataLossError, match=r"not among the topics of this query: t-0 \(read up to offset 7\)"):
         stream(broker, subscribe="other").latestOffset({"t": {"0": 7}}, ALL)
 
 
-def test_what_is_done_is_committed_to_the_group_the_last_batch_too(broker: FilledBroker) -> None:
+def test_finished_batches_are_committed_to_the_group_the_last_one_too(broker: FilledBroker) -> None:
     group = {"kafka__group__id": "g", "commitOffsets": "true"}
     reader, asked = stream(broker, **group), options(broker, **group)
     first = reader.latestOffset(reader.initialOffset(), ALL)

@@ -1,4 +1,4 @@
-"""What a task does beside reading: connections it keeps, offsets that vanish under it."""
+"""The work of a task besides reading: connections it keeps, offsets that vanish under it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
-from kafkawire.spark import workers
-from kafkawire.spark.topic_loss import DataLossError
-from kafkawire.spark.topic_options import TopicOptions
-from kafkawire.spark.topic_ranges import OffsetRange
-from kafkawire.spark.topic_rows import RowShaper
-from kafkawire.spark.topic_tasks import pooled_reader, read_range
-from kafkawire.spark.workers import settle_once
+from kafkawire.spark import _workers as workers
+from kafkawire.spark._topics.lookup import OffsetRange
+from kafkawire.spark._topics.options import TopicOptions
+from kafkawire.spark._topics.tasks import RowShaper, pooled_reader, read_range
+from kafkawire.spark._workers import tune_worker
+from kafkawire.spark.errors import DataLossError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,12 +56,12 @@ def test_readers_are_kept_by_their_options(broker: FilledBroker) -> None:
     assert pooled_reader(one.client) is not pooled_reader(other.client)
 
 
-def test_what_is_loaded_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loaded_modules_are_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[None] = []
     monkeypatch.setattr(gc, "freeze", lambda: calls.append(None))
-    monkeypatch.setattr(workers, "_is_settled", False)
-    settle_once()
-    settle_once()
+    monkeypatch.setattr(workers, "_is_tuned", False)
+    tune_worker()
+    tune_worker()
     assert len(calls) == 1
 
 
@@ -71,8 +70,8 @@ def test_memory_of_large_buffers_is_kept_by_the_worker() -> None:
         pytest.skip("another C library than glibc")
     script = """
 import resource
-from kafkawire.spark.workers import settle_once
-settle_once()
+from kafkawire.spark._workers import tune_worker
+tune_worker()
 several = [bytes(8 << 20) + b"x" for _ in range(6)]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(10):

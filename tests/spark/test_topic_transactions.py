@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
-from kafkawire.spark.sample import Headers, PartitionWriter
+from kafkawire.testing.sample_logs import Headers, PartitionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F  # noqa: N812  # what every Spark user calls it
+from pyspark.sql import functions as F  # noqa: N812  # the usual name
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
-from kafkawire.client.fetch import BulkReader
-from kafkawire.client.partitioner import partition_of_key
+from kafkawire.client._bulk.reader import BulkReader
+from kafkawire.client._produce.partitioner import partition_of_key
 from kafkawire.spark import SourceOptionError
-from kafkawire.spark.topic_writer import WriteOptions
+from kafkawire.spark._topics.writer import WriteOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def test_rows_go_to_their_topics_and_partitions_with_keys_and_headers(
     assert (blue["key"], blue["value"], blue["partition"], blue["headers"]) == (b"c", b"", 1, [])
 
 
-def test_what_is_written_is_read_back_equal(spark: SparkSession, broker: FilledBroker) -> None:
+def test_written_rows_are_read_back_equal(spark: SparkSession, broker: FilledBroker) -> None:
     broker.create_topic("round", 2)
     rows = spark.range(30_000).select(
         F.col("id").cast("string").alias("key"), F.sha2(F.col("id").cast("string"), 256).alias("value")
@@ -118,7 +118,7 @@ def test_a_stream_is_written_from_topic_to_topic(spark: SparkSession, broker: Fi
     assert [(row["key"], row["value"]) for row in read(broker, "to")] == [(b"k%d" % n, b"v%d" % n) for n in range(20)]
 
 
-def test_the_option_goes_before_the_column(spark: SparkSession, broker: FilledBroker) -> None:
+def test_the_option_overrides_the_column(spark: SparkSession, broker: FilledBroker) -> None:
     broker.create_topic("said")
     write(spark.sql("SELECT 'x' AS value, 'column' AS topic"), broker, topic="said", includeHeaders="true")
     assert [row["value"] for row in read(broker, "said")] == [b"x"]
@@ -167,14 +167,16 @@ REFUSED: list[tuple[list[StructField], dict[str, str], str]] = [
     ([TEXT], {"topics": "t"}, "has no option 'topics' for writing; did you mean topic?"),
     ([TEXT], {**TOPIC, "kafka.key.serializer": "X"}, "kafka.key.serializer cannot be set"),
     ([TEXT], {**TOPIC, "kafka.partitioner.class": "X"}, "compute the partition column"),
-    ([TEXT], {**TOPIC, "kafka.acks": "0"}, "nobody would say whether rows were written"),
+    ([TEXT], {**TOPIC, "kafka.acks": "0"}, "the broker would not report whether rows were stored"),
     ([TEXT], {**TOPIC, "kafka.linger": "5"}, "no option 'linger'"),
     ([TEXT], {**TOPIC, "kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "options", "problem"), REFUSED, ids=lambda value: str(value)[:40])
-def test_what_cannot_be_written_is_refused(fields: list[StructField], options: dict[str, str], problem: str) -> None:
+def test_rows_that_cannot_be_written_are_refused(
+    fields: list[StructField], options: dict[str, str], problem: str
+) -> None:
     with pytest.raises(SourceOptionError) as refused:
         WriteOptions.parse({"kafka.bootstrap.servers": "k:1", **options}, StructType(fields))
     assert problem in str(refused.value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.datasource import DataSource
-from tests.spark.filled import TIME, FilledBroker
+from tests.spark.filled_broker import TIME, FilledBroker
 
 from pyspark_kafkawire import DefaultSource
 
@@ -94,7 +94,7 @@ def test_a_schema_is_a_projection(spark: SparkSession, broker: FilledBroker) -> 
     assert frame.columns == ["headers", "offset"]
     assert sorted(tuple(row) for row in frame.collect()) == [(None, 0), (None, 1), (None, 2)]
     assert load(spark, broker, "topic string", subscribe="my-orders-2").distinct().collect() == [("my-orders-2",)]
-    with pytest.raises(PySparkException, match="column 'value' of topics is binary, the schema says string"):
+    with pytest.raises(PySparkException, match="column 'value' of the records table is binary, the schema says string"):
         load(spark, broker, "value string", subscribe="orders").count()
 
 
@@ -128,7 +128,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("options", "problem"), REFUSED, ids=lambda value: str(value)[:50])
-def test_what_cannot_be_read_is_refused_in_words(
+def test_unreadable_topics_are_refused_with_a_reason(
     spark: SparkSession, broker: FilledBroker, options: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(PySparkException) as refused:
@@ -141,7 +141,7 @@ def test_deleted_records_fail_the_read_or_are_skipped_as_asked(spark: SparkSessi
     broker.fill("short", 20)
     broker.delete_records("short", 0, before=15)
     start = json.dumps({"short": {"0": 5}})
-    with pytest.raises(PySparkException, match=r"short-0: offset 5 is before the log's first, 15\. It may have been"):
+    with pytest.raises(PySparkException, match=r"short-0: offset 5 is before the start of the log, 15\. Retention may"):
         load(spark, broker, subscribe="short", startingOffsets=start).count()
     frame = load(spark, broker, subscribe="short", startingOffsets=start, failOnDataLoss="false")
     assert offsets(frame) == {("short", 0): [15, 16, 17, 18, 19]}

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 from kafkawire.spark import build_session
-from tests.spark.running import SETTINGS
+from tests.spark.shared_session import SETTINGS
 from tests.spark.test_topics_killed import write_stream
 
 servers, directory = sys.argv[1], Path(sys.argv[2])

@@ -7,12 +7,12 @@ from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.filled import FilledBroker
+from tests.spark.filled_broker import FilledBroker
 
-from kafkawire.client.metadata import TopicPartition
-from kafkawire.spark.topic_groups import read_group
-from kafkawire.spark.topic_options import TopicOptions
-from kafkawire.spark.topic_progress import LagListener
+from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.spark._topics.groups import read_group
+from kafkawire.spark._topics.options import TopicOptions
+from kafkawire.spark._topics.progress import LagListener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_a_crash_before_the_first_commit_loses_nothing(
     assert sorted(row.offset for row in after) == [15, 16, 17, 18, 19]
 
 
-def test_progress_tells_offsets_in_the_connectors_shape_and_how_far_behind(
+def test_progress_has_offsets_in_the_connectors_shape_and_the_lag(
     spark: SparkSession, broker: FilledBroker, tmp_path: Path
 ) -> None:
     lags: Queue[dict[str, dict[int, int]]] = Queue()

@@ -1,12 +1,12 @@
-"""What tests do to requests: which are failed, delayed and written down."""
+"""Faults of requests: failed, delayed, closed and recorded ones."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import batch, values
-from tests.broker.peer import Peer
+from tests.broker.node_requests import batch, values
+from tests.broker.raw_connection import Peer
 from tests.broker.test_connection import fetch, produce
 
 from kafkawire.messages import (
@@ -20,7 +20,7 @@ from kafkawire.messages import (
     ProduceRequest,
 )
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.testing.faults import PARTITIONED, Faults
+from kafkawire.testing._faults import PARTITIONED, Faults
 
 if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
@@ -165,7 +165,7 @@ def test_orders_are_carried_out_oldest_first_also_after_a_delay(kafka_broker: Ru
     assert told == [[ErrorCode.CORRUPT_MESSAGE], [ErrorCode.NOT_LEADER_OR_FOLLOWER], [ErrorCode.NONE]]
 
 
-def test_what_is_remembered_of_requests_has_an_end(kafka_topic: str, kafka_broker: RunningBroker) -> None:
+def test_the_memory_of_requests_is_bounded(kafka_topic: str, kafka_broker: RunningBroker) -> None:
     faults = Faults(most_bytes=1000)
     kafka_broker.call(lambda: setattr(kafka_broker.broker.dispatcher, "interceptor", faults.intercept))
     with Peer(kafka_broker) as peer:

@@ -8,17 +8,16 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch
-from tests.broker.peer import Peer
-from tests.ports import lasting_port
+from tests.broker.node_requests import batch
+from tests.broker.raw_connection import Peer
 
-from kafkawire.broker.listeners import CannotListenError
+from kafkawire.broker._net.listeners import CannotListenError
 from kafkawire.messages import MetadataRequest, ProduceRequest
+from kafkawire.messages._registry import UnknownMessageError
 from kafkawire.messages.errors import ErrorCode, ErrorLookupError, UnknownTopicOrPartitionError
-from kafkawire.messages.registry import UnknownMessageError
 from kafkawire.testing import RunningBroker
-from kafkawire.testing.faults import ImpossibleOrderError
-from kafkawire.testing.running import NotRunningError
+from kafkawire.testing._faults import ImpossibleOrderError
+from kafkawire.testing._running import NotRunningError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +43,7 @@ def test_requests_are_written_down(kafka_broker: RunningBroker) -> None:
     assert request.message == MetadataRequest(topics=[])
 
 
-def test_requests_fail_as_often_as_they_are_told_to(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+def test_requests_fail_as_often_as_requested(kafka_broker: RunningBroker, kafka_topic: str) -> None:
     kafka_broker.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
     data = ProduceRequest.PartitionProduceData(records=batch(b"a"))
     topic = ProduceRequest.TopicProduceData(name=kafka_topic, partition_data=[data])
@@ -66,7 +65,7 @@ def test_connections_can_be_closed(kafka_broker: RunningBroker) -> None:
 
 
 def test_a_restart_keeps_port_and_data(tmp_path: Path) -> None:
-    with RunningBroker(tmp_path, port=lasting_port()) as broker:
+    with RunningBroker(tmp_path) as broker:
         broker.create_topic("orders")
         before = broker.bootstrap_servers
         broker.restart()
@@ -75,13 +74,13 @@ def test_a_restart_keeps_port_and_data(tmp_path: Path) -> None:
             assert [topic.name for topic in peer.call(MetadataRequest(topics=None)).topics] == ["orders"]
 
 
-def test_mistakes_of_the_test_are_told(kafka_broker: RunningBroker) -> None:
+def test_mistakes_of_the_test_are_errors(kafka_broker: RunningBroker) -> None:
     with pytest.raises(UnknownMessageError, match="did you mean Produce"):
         kafka_broker.fail_next("Produec", 1)
     with pytest.raises(ErrorLookupError, match="did you mean NOT_COORDINATOR"):
         kafka_broker.fail_next("Produce", "NOT_COORDINATR")
-    with pytest.raises(ImpossibleOrderError, match="AddPartitionsToTxn is not served"):
-        kafka_broker.fail_next("AddPartitionsToTxn", "INVALID_TXN_STATE")
+    with pytest.raises(ImpossibleOrderError, match="CreateAcls is not served"):
+        kafka_broker.fail_next("CreateAcls", "SECURITY_DISABLED")
     with pytest.raises(ImpossibleOrderError, match="Heartbeat cannot fail for one topic, only"):
         kafka_broker.fail_next("Heartbeat", "REBALANCE_IN_PROGRESS", topic="orders")
     with pytest.raises(ImpossibleOrderError, match="Produce for partition 1: expected a topic"):
@@ -113,7 +112,7 @@ def test_records_are_put_in_and_looked_at_without_a_client(kafka_broker: Running
         kafka_broker.records("nothing")
 
 
-def test_what_is_put_in_is_there_also_where_the_disk_is_waited_for(tmp_path: Path) -> None:
+def test_produced_records_are_stored_also_with_flush_on_ack(tmp_path: Path) -> None:
     with RunningBroker(tmp_path, config={"flush.on.ack": "true"}) as broker:
         broker.create_topic("orders")
         assert [broker.produce("orders", value) for value in (b"a", b"b")] == [0, 1]

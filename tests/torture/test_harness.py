@@ -11,7 +11,7 @@ from torture.ledger import Ledger, value_of
 from torture.power import Power
 from torture.scenario import BrokenPromiseError, Budget, Figures, Stage
 
-from kafkawire.log.faults import FaultyFile
+from kafkawire.testing.faulty_files import FaultyFile
 from torture import ledger as ledger_module
 from torture import scenario as scenario_module
 
@@ -64,9 +64,7 @@ def test_promises_that_hold_are_not_complained_of(ledger: Ledger) -> None:
         ([0, 1, 2, 4, 3], "records reordered"),
     ],
 )
-def test_what_breaks_a_promise_is_found_and_counted(
-    ledger: Ledger, figures: Figures, found: list[int], figure: str
-) -> None:
+def test_a_broken_promise_is_found_and_counted(ledger: Ledger, figures: Figures, found: list[int], figure: str) -> None:
     values = sent(ledger, 5, acknowledged=3)
     with pytest.raises(BrokenPromiseError):
         ledger.verify(PLACE, holding(*(values[number] for number in found)))
@@ -110,7 +108,7 @@ def test_offsets_that_go_back_and_topics_that_come_back_are_found(ledger: Ledger
         ledger.verify_topics(lambda: {"made", "gone"})
 
 
-def test_what_may_be_lost_is_forgotten(ledger: Ledger) -> None:
+def test_records_that_may_be_lost_are_forgotten(ledger: Ledger) -> None:
     values = sent(ledger, 3)
     ledger.verify(PLACE, holding(*values))
     copy = ledger.copy()

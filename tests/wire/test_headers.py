@@ -67,7 +67,7 @@ def test_the_header_of_a_version_nobody_knows_is_read() -> None:
     frame = len(header).to_bytes(4) + header
     read, offset = decode_request_header(frame)
     assert (read.correlation_id, read.client_id, offset) == (5, "new", len(frame))
-    with pytest.raises(UnsupportedRequestError, match="ApiVersions version 77: expected one of 0-4") as caught:
+    with pytest.raises(UnsupportedRequestError, match="ApiVersions version 77: expected one of 0-5") as caught:
         decode_request(frame)
     assert caught.value.header == read
 
@@ -80,7 +80,7 @@ def test_an_unknown_key_is_refused_with_its_number() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\x00\x00", b"\x00\x00\x00\x05abcd", b"\x00\x00\x00\x01abcd", b"\x00\x00\x00\x01a"]
 )
-def test_what_is_not_one_whole_frame_is_refused(data: bytes) -> None:
+def test_bytes_that_are_not_one_whole_frame_are_refused(data: bytes) -> None:
     with pytest.raises((FrameError, WireError)):
         decode_request(data)
 

@@ -53,7 +53,7 @@ def test_each_exchange_has_a_nonce_of_its_own() -> None:
         (SERVER_FIRST.replace(b"i=4096", b"i=999999999"), "999999999 iterations"),
         (SERVER_FIRST.replace(b"i=4096", b"i=many"), "a number of iterations, found 'many'"),
         (SERVER_FIRST.replace(b"s=W22", b"s=!"), "the salt in base64"),
-        (b"m=ext," + SERVER_FIRST, "an extension that nobody knows"),
+        (b"m=ext," + SERVER_FIRST, "an unknown extension"),
         (b"\xff\xfe", "expected text, found fffe"),
         (b"hello", "attributes such as r=..., found 'hello'"),
         (b"", "attributes such as r=..., found ''"),

@@ -13,13 +13,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.loading import load_when_asked
+from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
-    from kafkawire.broker.broker import Broker
+    from kafkawire.broker._broker import Broker
+    from kafkawire.broker._clock import Clock
+    from kafkawire.broker._config.settings import BrokerConfig
+    from kafkawire.broker._config.sources import from_environment, from_file, from_pairs
+    from kafkawire.broker._dispatch.dispatcher import Serve
+    from kafkawire.broker._dispatch.registry import CloseConnectionError, RequestContext, Response, served_apis
+    from kafkawire.broker._metadata.changes import NewTopic
+    from kafkawire.broker._metadata.directories import partition_name
+    from kafkawire.broker._metadata.journal_files import JOURNAL, is_of_kafka
+    from kafkawire.broker._metadata.journal_files import examine as examine_journal
+    from kafkawire.broker._metadata.restoration import plan as plan_restoration
+    from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, Endpoint
+    from kafkawire.broker._ops.metrics_http import MetricsPage
+    from kafkawire.broker._ops.process import new_loop, own_process
 
-__all__ = ["Broker"]
+__all__ = [
+    "Broker",
+    "BrokerConfig",
+]
 
 # The pure parts are used without the server; it is imported when it is asked for.
+_HOMES = {
+    "Broker": "_broker",
+    "BrokerConfig": "_config.settings",
+}
+
+# For other packages of kafkawire; not part of the public interface.
+_SHARED = {
+    "CloseConnectionError": "_dispatch.registry",
+    "DEFAULT_HOST": "_net.listeners",
+    "DEFAULT_PORT": "_net.listeners",
+    "Endpoint": "_net.listeners",
+    "JOURNAL": "_metadata.journal_files",
+    "MetricsPage": "_ops.metrics_http",
+    "NewTopic": "_metadata.changes",
+    "RequestContext": "_dispatch.registry",
+    "Topic": "_metadata.topics",
+    "examine_journal": "_metadata.journal_files:examine",
+    "from_environment": "_config.sources",
+    "from_file": "_config.sources",
+    "from_pairs": "_config.sources",
+    "is_of_kafka": "_metadata.journal_files",
+    "new_loop": "_ops.process",
+    "own_process": "_ops.process",
+    "partition_name": "_metadata.directories",
+    "plan_restoration": "_metadata.restoration:plan",
+    "served_apis": "_dispatch.registry",
+}
+
 if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
-    __getattr__ = load_when_asked(__name__, {"Broker": "broker"})
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)

@@ -1,22 +1,20 @@
 """Clients of a Kafka cluster.
 
-`Producer`, `Consumer` and `Admin` are for asyncio; `kafkawire.client.blocking` has the same names for plain calls, and
-`kafkawire.client.fetch` reads offset ranges in bulk, as Arrow batches, without an event loop. Names are imported when
-they are first asked for, so that each of them loads only what it needs.
+`Producer`, `Consumer` and `Admin` are for asyncio; `kafkawire.client.blocking` has the same names for plain calls.
+`BulkReader` and `BulkWriter` read and write offset ranges in bulk, as Arrow batches, without an event loop. Names are
+imported on first use, so that each of them loads only its own modules.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.loading import load_when_asked
+from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
-    from kafkawire.client.admin import Admin
-    from kafkawire.client.committing import OffsetAndMetadata
-    from kafkawire.client.consumer import Consumer
-    from kafkawire.client.decoding import ConsumerRecord
-    from kafkawire.client.described import (
+    from kafkawire.client._admin.admin import Admin
+    from kafkawire.client._admin.transactions import TransactionAdmin
+    from kafkawire.client._admin.types import (
         AdminErrors,
         ClusterDescription,
         ConfigEntry,
@@ -25,39 +23,64 @@ if TYPE_CHECKING:
         GroupDescription,
         GroupListing,
         GroupMember,
+        HangingTransaction,
         LogDirEntry,
         NewTopic,
+        ProducerState,
         ResourceType,
+        TransactionDescription,
+        TransactionListing,
     )
+    from kafkawire.client._bulk.arrow import ARROW_COLUMNS
+    from kafkawire.client._bulk.reader import FETCH_BYTES, BulkReader
+    from kafkawire.client._bulk.writer import BulkWriter
+    from kafkawire.client._cluster.cluster import Cluster
+    from kafkawire.client._cluster.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
+    from kafkawire.client._consume.commits import (
+        ConsumerGroupMetadata,
+        OffsetAndMetadata,
+        commit_offsets,
+        fetch_committed,
+    )
+    from kafkawire.client._consume.consumer import Consumer
+    from kafkawire.client._consume.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
+    from kafkawire.client._consume.records import ConsumerRecord
+    from kafkawire.client._consume.subscription import RebalanceListener
+    from kafkawire.client._produce.batches import Delivery, RecordFuture, RecordMetadata
+    from kafkawire.client._produce.producer import Producer
+    from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.client.errors import (
+        AbortableTransactionError,
         AuthenticationFailedError,
         BufferFullError,
         ClientError,
         ClosedError,
         ConnectionLostError,
         CorruptFetchError,
+        FatalTransactionError,
+        FencedError,
         GroupError,
         LogTruncatedError,
         NoOffsetError,
         OptionError,
         RecordTooLargeError,
         RequestTimeoutError,
+        TransactionError,
+        TransactionStateError,
         UnknownPartitionError,
     )
-    from kafkawire.client.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
-    from kafkawire.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
-    from kafkawire.client.outcome import RecordFuture, RecordMetadata
-    from kafkawire.client.producer import Producer
-    from kafkawire.client.subscription import RebalanceListener
 
 __all__ = [
     "EARLIEST",
     "LATEST",
     "MAX_TIMESTAMP",
+    "AbortableTransactionError",
     "Admin",
     "AdminErrors",
     "AuthenticationFailedError",
     "BufferFullError",
+    "BulkReader",
+    "BulkWriter",
     "ClientError",
     "ClosedError",
     "ClusterDescription",
@@ -66,12 +89,16 @@ __all__ = [
     "ConfigSource",
     "ConnectionLostError",
     "Consumer",
+    "ConsumerGroupMetadata",
     "ConsumerRecord",
     "CorruptFetchError",
+    "FatalTransactionError",
+    "FencedError",
     "GroupDescription",
     "GroupError",
     "GroupListing",
     "GroupMember",
+    "HangingTransaction",
     "LogDirEntry",
     "LogTruncatedError",
     "NewTopic",
@@ -81,7 +108,9 @@ __all__ = [
     "OffsetAndTimestamp",
     "OptionError",
     "PartitionInfo",
+    "PreparedTransaction",
     "Producer",
+    "ProducerState",
     "RebalanceListener",
     "RecordFuture",
     "RecordMetadata",
@@ -90,54 +119,84 @@ __all__ = [
     "ResourceType",
     "TopicInfo",
     "TopicPartition",
+    "TransactionDescription",
+    "TransactionError",
+    "TransactionListing",
+    "TransactionStateError",
     "UnknownPartitionError",
 ]
 
+
 _HOMES = {
-    "Admin": "admin",
-    "AdminErrors": "described",
+    "AbortableTransactionError": "errors",
+    "Admin": "_admin.admin",
+    "AdminErrors": "_admin.types",
     "AuthenticationFailedError": "errors",
     "BufferFullError": "errors",
+    "BulkReader": "_bulk.reader",
+    "BulkWriter": "_bulk.writer",
     "ClientError": "errors",
     "ClosedError": "errors",
-    "ClusterDescription": "described",
-    "ConfigEntry": "described",
-    "ConfigResource": "described",
-    "ConfigSource": "described",
+    "ClusterDescription": "_admin.types",
+    "ConfigEntry": "_admin.types",
+    "ConfigResource": "_admin.types",
+    "ConfigSource": "_admin.types",
     "ConnectionLostError": "errors",
-    "Consumer": "consumer",
-    "ConsumerRecord": "decoding",
+    "Consumer": "_consume.consumer",
+    "ConsumerGroupMetadata": "_consume.commits",
+    "ConsumerRecord": "_consume.records",
     "CorruptFetchError": "errors",
-    "EARLIEST": "offsets",
-    "GroupDescription": "described",
+    "EARLIEST": "_consume.offsets",
+    "FatalTransactionError": "errors",
+    "FencedError": "errors",
+    "GroupDescription": "_admin.types",
     "GroupError": "errors",
-    "GroupListing": "described",
-    "GroupMember": "described",
-    "LATEST": "offsets",
-    "LogDirEntry": "described",
+    "GroupListing": "_admin.types",
+    "GroupMember": "_admin.types",
+    "HangingTransaction": "_admin.types",
+    "LATEST": "_consume.offsets",
+    "LogDirEntry": "_admin.types",
     "LogTruncatedError": "errors",
-    "MAX_TIMESTAMP": "offsets",
-    "NewTopic": "described",
+    "MAX_TIMESTAMP": "_consume.offsets",
+    "NewTopic": "_admin.types",
     "NoOffsetError": "errors",
-    "Node": "metadata",
-    "OffsetAndMetadata": "committing",
-    "OffsetAndTimestamp": "offsets",
+    "Node": "_cluster.metadata",
+    "OffsetAndMetadata": "_consume.commits",
+    "OffsetAndTimestamp": "_consume.offsets",
     "OptionError": "errors",
-    "PartitionInfo": "metadata",
-    "Producer": "producer",
-    "RebalanceListener": "subscription",
-    "RecordFuture": "outcome",
-    "RecordMetadata": "outcome",
+    "PartitionInfo": "_cluster.metadata",
+    "PreparedTransaction": "_transactions.prepared",
+    "Producer": "_produce.producer",
+    "ProducerState": "_admin.types",
+    "RebalanceListener": "_consume.subscription",
+    "RecordFuture": "_produce.batches",
+    "RecordMetadata": "_produce.batches",
     "RecordTooLargeError": "errors",
     "RequestTimeoutError": "errors",
-    "ResourceType": "described",
-    "TopicInfo": "metadata",
-    "TopicPartition": "metadata",
+    "ResourceType": "_admin.types",
+    "TopicInfo": "_cluster.metadata",
+    "TopicPartition": "_cluster.metadata",
+    "TransactionDescription": "_admin.types",
+    "TransactionError": "errors",
+    "TransactionListing": "_admin.types",
+    "TransactionStateError": "errors",
     "UnknownPartitionError": "errors",
 }
 
-if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
-    __getattr__ = load_when_asked(__name__, _HOMES)
+
+# For other packages of kafkawire; not part of the public interface.
+_SHARED = {
+    "ARROW_COLUMNS": "_bulk.arrow",
+    "Cluster": "_cluster.cluster",
+    "Delivery": "_produce.batches",
+    "FETCH_BYTES": "_bulk.reader",
+    "TransactionAdmin": "_admin.transactions",
+    "commit_offsets": "_consume.commits",
+    "fetch_committed": "_consume.commits",
+}
+
+if not TYPE_CHECKING:  # a type checker that saw it would accept any name
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
-"""What can go wrong on our side of the connection; what a broker answers is a `KafkaError` (kafkawire.messages.errors).
+"""Errors of the clients; an error code of a broker is a `KafkaError` (kafkawire.messages.errors).
 
 Rules:
-- Everything here roots in ClientError, and says whether the same call may succeed later (`retriable`).
+- Every class derives from ClientError; `retriable` states whether the same call may succeed later.
+- An error of a transaction has the error of the broker as its cause.
 """
 
 from __future__ import annotations
@@ -15,45 +16,45 @@ from kafkawire.messages.errors import KafkaError
 from kafkawire.records import CorruptRecordError
 
 if TYPE_CHECKING:
-    from kafkawire.client.metadata import TopicPartition
+    from kafkawire.client._cluster.metadata import TopicPartition
 
 
 class ClientError(KafkaWireError):
-    """Anything the client gives up on."""
+    """Base class of the errors that a client raises itself."""
 
     retriable: ClassVar[bool] = False
 
 
 class OptionError(ClientError):
-    """An option that does not exist or does not take this value."""
+    """The option does not exist or does not accept the value."""
 
 
 class ConnectionLostError(ClientError, ConnectionError):
-    """No connection could be made, or the one there was is gone."""
+    """No connection could be opened, or the connection was lost."""
 
     retriable = True
 
 
 class RequestTimeoutError(ClientError, TimeoutError):
-    """An answer, or whatever the call waits for, did not come in time."""
+    """The request, or the condition the call waits for, timed out."""
 
     retriable = True
 
 
 class AuthenticationFailedError(ClientError):
-    """The broker does not let us in, or cannot prove that it is the broker."""
+    """The broker refuses the credentials, or its certificate is not trusted."""
 
 
 class ClosedError(ClientError):
-    """A client that was not started, or is closed."""
+    """The client was not started, or is closed."""
 
 
 class NoOffsetError(ClientError):
-    """A partition without a position: nothing is committed, and `auto_offset_reset` is none."""
+    """A partition has no position: no offset is committed, and `auto_offset_reset` is none."""
 
 
 class UnknownPartitionError(ClientError):
-    """A partition that its topic does not have, or that is not assigned."""
+    """The topic does not have the partition, or it is not assigned to the consumer."""
 
 
 class BufferFullError(RequestTimeoutError):
@@ -63,11 +64,11 @@ class BufferFullError(RequestTimeoutError):
 
 
 class RecordTooLargeError(ClientError):
-    """A record larger than a request may be."""
+    """A record is larger than a request may be."""
 
 
 class PlaceError(ClientError):
-    """What is wrong at one place of a partition; `seek` goes past it."""
+    """An error at one offset of a partition; `seek` skips it."""
 
     def __init__(self, message: str, partition: TopicPartition, offset: int) -> None:
         Exception.__init__(self, message, partition, offset)
@@ -79,19 +80,39 @@ class PlaceError(ClientError):
 
 
 class CorruptFetchError(PlaceError, CorruptRecordError):
-    """Fetched bytes that are not the batch that was written; `offset` is that batch's first."""
+    """Fetched bytes differ from the batch that was written; `offset` is the first of the batch."""
 
 
 class LogTruncatedError(PlaceError):
-    """Records that were read are no longer in the log, which goes on differently from `offset`."""
+    """Records that were read are no longer in the log, which has other records from `offset` on."""
 
 
 class GroupError(ClientError):
-    """A group that cannot be joined, or an assignment that cannot be read."""
+    """The group cannot be joined, or its assignment cannot be read."""
+
+
+class TransactionError(ClientError):
+    """A step of a transaction failed; the class states what the application has to do (KIP-1050)."""
+
+
+class AbortableTransactionError(TransactionError):
+    """The transaction cannot be committed: abort it. The producer can begin the next one."""
+
+
+class FatalTransactionError(TransactionError):
+    """The producer cannot be used any more: close it and make another."""
+
+
+class FencedError(FatalTransactionError):
+    """Another producer with the same transactional id has taken over, or the coordinator gave up on this one."""
+
+
+class TransactionStateError(TransactionError):
+    """The call does not fit the state of the transaction; the state does not change."""
 
 
 def why(error: OSError) -> str:
-    """The system's reason without its numbers; asyncio's words for it name the address once more.
+    """The message of the system without its number; the message of asyncio would repeat the address.
 
     >>> why(ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 9092)"))
     'Connection refused'

@@ -1,12 +1,12 @@
 """The options of every client: one table, two spellings.
 
 Rules:
-- A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name;
-  `also` holds the other names that people know from librdkafka, aiokafka and Java.
-- An option that does not exist is refused with the nearest that does, or with what serves instead; so is one given
-  twice, and a number below what makes sense.
-- Text is taken for any type, so that property files and command lines need no parsing of their own.
-- An option that stands here is honoured; what we do not do has no option.
+- A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name.
+  `also` has other names, known from librdkafka, aiokafka and Java.
+- An unknown option is an error that suggests the closest known name, or an alternative. So is an option that is given
+  twice, and a number below its minimum.
+- Text is accepted for any type, so that property files and command lines need no parsing of their own.
+- Every option here has an effect; features that the clients do not have have no option.
 """
 
 from __future__ import annotations
@@ -32,17 +32,15 @@ _SYNONYMS: Final = {
     "error": "none",
 }
 _INSTEAD: Final = {
-    "transactional_id": "there are no transactions here",
-    "transaction_timeout_ms": "there are no transactions here",
-    "retries": "records are sent again until delivery_timeout_ms is over",
+    "retries": "records are resent until delivery_timeout_ms is over",
     "group_protocol": "groups are joined by the classic protocol",
     "client_rack": "records are read from leaders",
-    "api_version": "versions are agreed on with each broker",
+    "api_version": "versions are negotiated with each broker",
     "consumer_timeout_ms": "getmany and arrow take timeout_ms",
-    "allow_auto_create_topics": "a consumer creates no topics",
+    "allow_auto_create_topics": "a consumer does not create topics",
     "sasl_jaas_config": "set sasl_plain_username and sasl_plain_password",
-    "ssl_truststore_location": "set ssl_cafile, a file of PEM",
-    "ssl_keystore_location": "set ssl_certfile and ssl_keyfile, files of PEM",
+    "ssl_truststore_location": "set ssl_cafile, a PEM file",
+    "ssl_keystore_location": "set ssl_certfile and ssl_keyfile, PEM files",
     "ssl_endpoint_identification_algorithm": "set ssl_check_hostname",
 }
 Serializer = Callable[[Any], bytes | None]
@@ -55,7 +53,7 @@ def _named(default: Any, *also: str, secret: bool = False, least: int | None = 0
 
 @dataclass(frozen=True, kw_only=True)
 class ClientOptions:
-    """What every client has: where the cluster is, how to get in, how long to wait."""
+    """Options of every client: addresses, security, timeouts."""
 
     bootstrap_servers: str | Sequence[str] = _named("localhost:9092", "brokers", "bootstrap.server")
     client_id: str = "kafkawire"
@@ -67,6 +65,9 @@ class ClientOptions:
     reconnect_backoff_max_ms: int = 1_000
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = _named(300_000, "topic.metadata.refresh.interval.ms")
+    metadata_recovery_strategy: Literal["rebootstrap", "none"] = "rebootstrap"
+    metadata_recovery_rebootstrap_trigger_ms: int = 300_000
+    metadata_cluster_check_enable: bool = True
     max_in_flight_requests_per_connection: int = _named(5, "max.in.flight", least=1)
     connections_max_idle_ms: int = _named(540_000, least=1)
     receive_message_max_bytes: int = _named(104_857_600, least=1)
@@ -94,7 +95,7 @@ class ClientOptions:
         return found
 
     def tls(self) -> ssl.SSLContext | None:
-        """The context to talk TLS with, or None for plain text."""
+        """The TLS context, or None for plain text."""
         if not self.security_protocol.endswith("SSL"):
             return None
         if self.ssl_context is not None:
@@ -105,7 +106,7 @@ class ClientOptions:
             raise OptionError(f"ssl_cafile {self.ssl_cafile!r}: {error.strerror or error}") from error
         context.check_hostname = self.ssl_check_hostname
         if self.ssl_certfile:
-            # without a password OpenSSL would ask the terminal for one
+            # without a password OpenSSL would prompt for one on the terminal
             password = self.ssl_password or ""
             try:
                 context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile, password)
@@ -118,7 +119,7 @@ class ClientOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ProducerOptions(ClientOptions):
-    """What a producer has besides."""
+    """Further options of a producer."""
 
     acks: Literal["all", "0", "1"] = _named("all", "request.required.acks")
     enable_idempotence: bool | None = None
@@ -130,6 +131,8 @@ class ProducerOptions(ClientOptions):
     buffer_memory: int = _named(33_554_432, least=1)
     max_block_ms: int = 60_000
     delivery_timeout_ms: int = _named(120_000, "message.timeout.ms")
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = _named(60_000, least=1)
     key_serializer: Serializer | None = None
     value_serializer: Serializer | None = None
     partitioner: Callable[[bytes | None, Sequence[int], Sequence[int]], int] | None = None
@@ -140,9 +143,11 @@ class ProducerOptions(ClientOptions):
 
     @property
     def is_idempotent(self) -> bool:
-        """On unless fewer acknowledgements are asked for; asking for both is refused."""
+        """On unless `acks` is 0 or 1; asking for both is an error."""
         if self.enable_idempotence and self.acks != "all":
             raise OptionError(f"enable_idempotence needs acks=all, found acks={self.acks}")
+        if self.transactional_id is not None and (self.acks != "all" or self.enable_idempotence is False):
+            raise OptionError("transactional_id needs acks=all and enable_idempotence, found one of them switched off")
         return self.acks == "all" if self.enable_idempotence is None else self.enable_idempotence
 
     @property
@@ -152,7 +157,7 @@ class ProducerOptions(ClientOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerOptions(ClientOptions):
-    """What a consumer has besides."""
+    """Further options of a consumer."""
 
     group_id: str | None = None
     group_instance_id: str | None = None
@@ -186,7 +191,7 @@ _Options = TypeVar("_Options", bound=ClientOptions)
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """A host and port; a listener's scheme may stand before them.
+    """A host and port, optionally preceded by the scheme of a listener.
 
     >>> parse_address("kafka-1:9093"), parse_address("[::1]:9092"), parse_address("PLAINTEXT://k"), parse_address("::1")
     (('kafka-1', 9093), ('::1', 9092), ('k', 9092), ('::1', 9092))
@@ -224,11 +229,13 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
                 raise OptionError(f"option {name}: expected {least[option]} or more, found {value!r}")
     chosen = kind(**values)
     _ = chosen.servers
+    if isinstance(chosen, ProducerOptions):
+        _ = chosen.is_idempotent
     return chosen
 
 
 def option_named(name: str) -> str:
-    """The keyword of the option that a name means; the name itself where there is none.
+    """The keyword of the option with a name; the name itself if there is none.
 
     >>> option_named("linger.ms"), option_named("compression.codec"), option_named("acsk")
     ('linger_ms', 'compression_type', 'acsk')
@@ -278,7 +285,7 @@ def _coerce(name: str, value: Any, wanted: Any) -> Any:
         expected = "true or false" if bool in kinds else "a number"
         raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
     if any(get_origin(each) is Callable for each in kinds) and not callable(value):
-        raise OptionError(f"option {name}: expected something to call, found {value!r}")
+        raise OptionError(f"option {name}: expected a callable, found {value!r}")
     plain = [each for each in kinds if isinstance(each, type)]
     if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):
         expected = " or ".join(each.__name__ for each in plain if each is not NoneType)

@@ -1,8 +1,8 @@
 """The small text files of a log directory.
 
 Rules:
-- A checkpoint is: a version line (0), a count line, then one entry a line; anything else is damaged.
-- Every file is replaced whole, durably, by rename.
+- A checkpoint has a version line (0), a count line, then one line per entry. Any other file is damaged.
+- Every file is replaced as a whole, durably, by rename.
 - A damaged or missing file is reported by the reader as None; its owner rebuilds what it held.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.log.files import read_file, replace_file
-from kafkawire.messages.uuids import parse_uuid, uuid_text
+from kafkawire.log.storage.files import read_file, replace_file
+from kafkawire.messages import parse_uuid, uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
     from uuid import UUID
 
-    from kafkawire.log.files import FileSystem
+    from kafkawire.log.storage.files import FileSystem
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
@@ -69,7 +69,7 @@ def read_offsets(files: FileSystem, path: Path) -> dict[TopicPartition, int] | N
 
 
 def write_properties(files: FileSystem, path: Path, properties: Mapping[str, str]) -> None:
-    """Replace a Java properties file; names and values here never need escapes."""
+    """Replace a Java properties file; its names and values never need escapes."""
     replace_file(files, path, "".join(f"{name}={value}\n" for name, value in sorted(properties.items())).encode())
 
 
@@ -84,9 +84,9 @@ def read_properties(files: FileSystem, path: Path) -> dict[str, str] | None:
 
 
 def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> Path:
-    """Write a partition's metadata file, which is then to be synced; its path."""
+    """Write a partition's metadata file, which the caller syncs; its path."""
     path = directory / PARTITION
-    # Without a rename: a file that is cut by a crash names no topic, which is what it said before.
+    # It needs no rename: a file that a crash cut short has no topic id, and it had none before.
     file = files.open(path, create=True)
     file.truncate(0)
     file.write(0, [f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()])

@@ -1,14 +1,13 @@
 """A directory of partitions, as Apache Kafka lays it out.
 
 Rules:
-- One process owns a directory at a time; a lock says so.
+- A lock ensures that one process owns a directory at a time.
 - The mark of a clean stop is removed before anything is opened, and written after everything is closed.
-- Checkpoints may lag behind, never run ahead: they are written after what they speak of is durable. An older one never
-  takes the place of a newer one, whichever thread writes it, and what is as it was is not written again.
-- A partition that is made anew under an old name starts with nothing: what checkpoints say of the old one goes first.
-- A partition that is deleted loses its name first, durably; its files go when `purge` finds the time, and not before
-  file.delete.delay.ms has passed.
-- The directory knows no threads: whoever owns it calls `maintain` and `checkpoint` from time to time.
+- Checkpoints may lag behind the logs, but never run ahead: they are written after their records are durable. An older
+  checkpoint never replaces a newer one, whichever thread writes it. One that has not changed is not written again.
+- A partition that is created again under an old name starts empty: the old one's checkpoints are removed first.
+- A deleted partition loses its name first, durably. `purge` removes its files after file.delete.delay.ms.
+- The directory starts no threads: its owner calls `maintain` and `checkpoint` from time to time.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from kafkawire.log import checkpoints
-from kafkawire.log.closing import close_all
-from kafkawire.log.configs import LogConfig
+from kafkawire.log._cleanup.steps import run
+from kafkawire.log._segment import SUFFIXES, stem
+from kafkawire.log._shutdown import close_all
+from kafkawire.log.config import LogConfig
 from kafkawire.log.errors import storage_errors
-from kafkawire.log.files import DiskFiles, replace_file
-from kafkawire.log.lengthy import run
 from kafkawire.log.partition import Partition
-from kafkawire.log.segment import SUFFIXES, stem
+from kafkawire.log.storage.files import DiskFiles, replace_file
+from kafkawire.messages import uuid_text
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
-from kafkawire.messages.uuids import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from kafkawire.log._cleanup.steps import BackgroundWork, Step
     from kafkawire.log.checkpoints import TopicPartition
-    from kafkawire.log.files import FileSystem
-    from kafkawire.log.lengthy import Lengthy, Step
+    from kafkawire.log.storage.files import FileSystem
 
     Stand = tuple[TopicPartition, int, int, int, int]
     """A partition, and its offsets for the checkpoints: recovery, log start, high watermark, cleaned."""
@@ -60,7 +59,7 @@ class LogDirectory:
     """All partitions under one root.
 
     >>> from pathlib import Path
-    >>> from kafkawire.log.memory import MemoryFiles
+    >>> from kafkawire.log.storage.memory import MemoryFiles
     >>> logs = LogDirectory(Path("/data"), files=MemoryFiles())
     >>> logs.create("orders", 0)
     Partition(orders-0, 0..0)
@@ -82,7 +81,7 @@ class LogDirectory:
         self.config = config or LogConfig()
         self.partitions: dict[TopicPartition, Partition] = {}
         self.findings: list[str] = []
-        """Checkpoints of the root that cannot be read, one sentence each; each partition has its own findings."""
+        """Unreadable checkpoints of the root, one sentence each; each partition has its own findings."""
         self._topic_configs = dict(topic_configs or {})
         self._kept_until: dict[str, int] = {}
         self._checkpoints = self._last_written = 0
@@ -104,13 +103,13 @@ class LogDirectory:
     def create(
         self, topic: str, number: int, *, topic_id: UUID | None = None, config: LogConfig | None = None
     ) -> Partition:
-        """Make a partition, or take the one that is there; another topic id is refused."""
+        """Create a partition, or return the existing one; another topic id is refused."""
         return run(self.creation(topic, [number], topic_id=topic_id, config=config))[0]
 
     def creation(
         self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
-    ) -> Lengthy[list[Partition]]:
-        """Make partitions of a topic, or take those that are there; the steps may run in any thread.
+    ) -> BackgroundWork[list[Partition]]:
+        """Create partitions of a topic, or return the existing ones; the steps may run in any thread.
 
         The caller creates a topic's partitions in one place at a time. A failure removes those that were made.
         """
@@ -141,7 +140,7 @@ class LogDirectory:
     def create_all(
         self, topic: str, numbers: Sequence[int], *, topic_id: UUID | None = None, config: LogConfig | None = None
     ) -> list[Partition]:
-        """Make partitions of a topic, all or none."""
+        """Create partitions of a topic, all or none."""
         return run(self.creation(topic, numbers, topic_id=topic_id, config=config))
 
     def _make(
@@ -170,14 +169,14 @@ class LogDirectory:
                 self._files.remove_directory(directory)
 
     def delete(self, topic: str, *numbers: int) -> None:
-        """Take partitions away: their names are free at once, their files go with a later `purge`.
+        """Delete partitions: their names are free at once, and a later `purge` removes their files.
 
         One that the disk refuses to rename stays; the others go, and its error is raised at the end.
         """
         run(self.deletion(topic, numbers))
 
-    def deletion(self, topic: str, numbers: Sequence[int]) -> Lengthy[None]:
-        """Take partitions away as `delete` does; the steps may run in any thread."""
+    def deletion(self, topic: str, numbers: Sequence[int]) -> BackgroundWork[None]:
+        """Delete partitions as `delete` does; the steps may run in any thread."""
         targets: dict[int, Path] = {}
         for number in numbers:
             suffix = f"-{number}.{uuid4().hex}-delete"
@@ -208,7 +207,7 @@ class LogDirectory:
             self._files.sync_directory(self.root)
 
     def purge(self) -> int:
-        """Remove the files of partitions deleted long enough ago, or before the last start; how many went."""
+        """Remove the files of partitions deleted long enough ago, or before the last start; their number."""
         with storage_errors(self.root, "removing deleted partitions"):
             names = [entry.name for entry in self._files.list(self.root) if entry.is_directory]
         gone, now = 0, self.clock()
@@ -224,18 +223,18 @@ class LogDirectory:
         return gone
 
     def truncate(self, topic: str, number: int, offset: int) -> None:
-        """Cut a log, and write down at once that less of it is durable now."""
+        """Truncate a log, and write its checkpoint at once, because less of it is durable now."""
         self.partitions[topic, number].truncate(offset)
         self.checkpoint()
 
     def delete_records(self, topic: str, number: int, before: int) -> int:
-        """Let a log start at an offset, and write that down at once, so that no restart brings records back."""
+        """Delete records before an offset, and write the checkpoint at once, so that no restart brings them back."""
         start = self.partitions[topic, number].delete_records(before)
         self.checkpoint()
         return start
 
     def configure(self, topic: str, config: LogConfig, numbers: Iterable[int] | None = None) -> None:
-        """Change the settings of a topic's logs; `numbers` saves a caller that knows them a look at all partitions."""
+        """Change the settings of a topic's logs; with `numbers`, not all partitions are searched for them."""
         self._topic_configs[topic] = config
         if numbers is None:
             numbers = [number for name, number in self.partitions if name == topic]
@@ -245,7 +244,7 @@ class LogDirectory:
                 partition.configure(config)
 
     def maintain(self) -> None:
-        """Flush what is due, apply retention, compact, forget silent producers, remove deleted partitions.
+        """Run due flushes, retention and compaction, expire idle producers, remove deleted partitions.
 
         A partition whose disk refuses does not keep the others from their turn; its error is raised at the end.
         """
@@ -275,15 +274,15 @@ class LogDirectory:
         self._for_each(Partition.flush)
 
     def _may_be_written_of(self, key: TopicPartition) -> bool:
-        """Whether a checkpoint speaks of a partition, or may do so soon: one of that name which was deleted."""
+        """Whether a checkpoint has a partition of this name that was deleted, or may have it soon."""
         return self._last_written < self._checkpoints or any(key in offsets for offsets in self._written.values())
 
     def checkpoint(self) -> None:
-        """Write down where recovery, the logs and their clean parts start."""
+        """Write the checkpoints of recovery points, log starts, high watermarks and cleaned offsets."""
         self.begin_checkpoint()()
 
     def begin_checkpoint(self) -> Step:
-        """What it takes to write down how things stand now; it may run in any thread, and later than the next one."""
+        """A call that writes the current checkpoints; it may run in any thread, and even after the next one."""
         stand = [_stand(key, log) for key, log in self.partitions.items()]
         self._checkpoints += 1
         return partial(self._write_checkpoint, self._checkpoints, stand)
@@ -294,7 +293,7 @@ class LogDirectory:
                 return
             stands = {
                 checkpoints.RECOVERY_POINTS: {key: point for key, point, _, _, _ in stand},
-                # Also where the first segment says it: an interrupted compaction may bring an earlier one back.
+                # Even if it is the base of the first segment: an interrupted compaction may restore an earlier segment.
                 checkpoints.LOG_STARTS: {key: start for key, _, start, _, _ in stand if start},
                 checkpoints.HIGH_WATERMARKS: {key: mark for key, _, _, mark, _ in stand},
                 checkpoints.CLEANED: {key: cleaned for key, _, _, _, cleaned in stand if cleaned},
@@ -307,7 +306,7 @@ class LogDirectory:
             self._last_written = number
 
     def close(self) -> None:
-        """Stop cleanly: the next start believes what it finds. After a failure it does not, and checks."""
+        """Stop cleanly, so that the next start checks nothing. After a failure the next start checks the logs."""
         try:
             changed, failures = close_all(self.partitions.values())
             self.checkpoint()
@@ -380,7 +379,7 @@ class LogDirectory:
 
 
 def _stand(key: TopicPartition, log: Partition) -> Stand:
-    """How a log stands; with as few calls as can be, because there may be ten thousand of them."""
+    """The offsets of a log, with as few calls as possible, because there may be ten thousand logs."""
     point = log.durability.recovery_point if len(log.segments) == 1 else log.checkpoint_offset
     mark = log.high_watermark if log.config.flush_on_ack else log.end_offset
     return key, point, log.log_start_offset, mark, log.cleaned_offset

@@ -1,9 +1,9 @@
-"""What a log refuses, beyond what Kafka's own error classes can say.
+"""Errors of a log that carry more than Kafka's own error classes.
 
 Rules:
-- Every refusal is one of Kafka's errors (`kafkawire.messages.errors`), so that a broker answers with its code as it is.
-- A refused append has changed nothing: not the file, not the indexes, not the producers.
-- `KafkaStorageError` is the only one that is not the caller's doing; its cause is the OSError.
+- Every error of a running log is one of Kafka's (`kafkawire.messages.errors`), so a broker answers with its code.
+- A refused append changes nothing: neither the file, nor the indexes, nor the producers.
+- `KafkaStorageError` is the only error that the caller did not cause; its cause is the OSError.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkawire.messages.errors import CorruptRecordError, InvalidRecordError, InvalidTimestampError, KafkaStorageError
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages.errors import InvalidRecordError, InvalidTimestampError, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+
+class NotALogError(KafkaWireError):
+    """A path that names neither a file of a log nor a directory of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +48,14 @@ class RefusedTimestampsError(InvalidTimestampError):
         self.records = tuple(records)
 
 
-def incomplete(position: int, total: int) -> CorruptRecordError:
-    """The refusal of bytes that end before their batch does."""
-    return CorruptRecordError(f"{total - position} bytes after the last whole batch, expected none")
-
-
 def storage_error(path: Path, doing: str, error: OSError) -> KafkaStorageError:
-    """The refusal that stands for a failing disk."""
+    """The error for a failing disk."""
     return KafkaStorageError(f"{path}: {doing} failed: {error.strerror or error} (errno {error.errno})")
 
 
 @contextmanager
 def storage_errors(path: Path, doing: str) -> Iterator[None]:
-    """Turn what a disk refuses into a KafkaStorageError."""
+    """Convert an OSError into a KafkaStorageError."""
     try:
         yield
     except OSError as error:

@@ -1,73 +1,60 @@
-"""One partition's log: appended to at its end, read anywhere, owned by one thread.
+"""The log of one partition: appends at its end, reads anywhere. One thread owns it.
 
 Rules:
 - log start <= last stable offset <= high watermark <= end. Readers see up to the high watermark: the end of the log,
-  or, with flush.on.ack, the end of what is durable.
-- An append is whole or nothing: a refusal or a failing disk leaves log, indexes and producers as they were.
-- Appends may be held back, to be written together; `settle` comes before any is acknowledged, and whoever reads first.
-- The last segment grows, and a new one starts by size, time or full index; an empty one is never left behind.
+  or, with flush.on.ack, the end of the durable records.
+- An append is atomic: a refusal or a failing disk leaves log, indexes and producers unchanged.
+- Appends may be held back, to be written together: `write_held` is called before any of them is acknowledged or read.
+- Only the last segment grows. A new one starts by size, by time, or when an index is full; an empty segment is never
+  followed by another.
 - Records are never decoded to serve a read by offset.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kafkawire.log import recovery
-from kafkawire.log.admission import Admitted, admit
-from kafkawire.log.chain import Chain, FoundTimestamp
+from kafkawire.log import _admission as admission
+from kafkawire.log import _recovery as recovery
+from kafkawire.log._admission import NO_TIMESTAMP, AdmittedBatch, AppendResult
+from kafkawire.log._cleanup.compaction import compaction
+from kafkawire.log._cleanup.retention import DiscardedSegment, delete_before, retention
+from kafkawire.log._cleanup.steps import run
+from kafkawire.log._flush import Durability, Flush
+from kafkawire.log._producers import TransactionEnd
+from kafkawire.log._segment import FileRange, Segment
+from kafkawire.log._segments import FoundTimestamp, Segments
+from kafkawire.log._shutdown import close
+from kafkawire.log._truncation import HeldBatches, cut, undo
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
-from kafkawire.log.closing import close
-from kafkawire.log.compaction import compaction
-from kafkawire.log.cutting import Held, cut, undo
-from kafkawire.log.durability import Durability, Flush
 from kafkawire.log.errors import storage_error, storage_errors
-from kafkawire.log.lengthy import run
-from kafkawire.log.markers import build_marker
-from kafkawire.log.producers import CachedBatch, Marker, ProducerBatch
-from kafkawire.log.retention import Discarded, detach, retention
-from kafkawire.log.segment import FileRange, Segment
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
+from kafkawire.records.control import ControlType, marker_batch
+from kafkawire.records.layout import ASSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from uuid import UUID
 
-    from kafkawire.log.aborted import AbortedTransaction
-    from kafkawire.log.configs import LogConfig
-    from kafkawire.log.files import Bytes, FileSystem
-    from kafkawire.log.lengthy import Lengthy
-
-NO_TIMESTAMP = -1
-ASSIGNED = Struct(">qii")
-
-
-class AppendResult(NamedTuple):
-    """Where batches went; for a duplicate, where they went the first time."""
-
-    base_offset: int
-    last_offset: int
-    append_time: int
-    log_start_offset: int
-    duplicate: bool = False
+    from kafkawire.log._cleanup.steps import BackgroundWork
+    from kafkawire.log._txn_index import AbortedTransaction
+    from kafkawire.log._verification import Verification
+    from kafkawire.log.config import LogConfig
+    from kafkawire.log.storage.files import Bytes, FileSystem
 
 
 class Partition:
     """The log of one topic partition.
 
-    >>> from kafkawire.log.memory import MemoryFiles
-    >>> from kafkawire.log.configs import LogConfig
+    >>> from kafkawire.log import LogConfig, MemoryFiles
     >>> from kafkawire.records import BatchBuilder
     >>> from pathlib import Path
     >>> files = MemoryFiles()
     >>> files.make_directory(Path("/logs/orders-0"))
     >>> log = Partition(files, Path("/logs/orders-0"), LogConfig(), clock=lambda: 0)
     >>> builder = BatchBuilder()
-    >>> builder.append(b"key", b"value")
-    True
+    >>> _ = builder.append(b"key", b"value")
     >>> log.append(builder.build()).last_offset, log.append(builder.build()).last_offset
     (0, 1)
     >>> len(log.read(1, max_bytes=1000))
@@ -104,7 +91,7 @@ class Partition:
                 log_start_offset=log_start_offset,
                 cleaned_offset=cleaned_offset,
             )
-        self.segments = Chain(loaded.segments)
+        self.segments = Segments(loaded.segments)
         self.producers = loaded.producers
         self.epochs = loaded.epochs
         self.snapshots = loaded.snapshots
@@ -112,14 +99,14 @@ class Partition:
         self.log_start_offset = loaded.log_start_offset
         self.cut_bytes = loaded.cut_bytes
         self.findings = loaded.findings
-        """What opening found missing or wrong, one sentence each; a directory logs them."""
+        """Faults that opening found, one sentence each; the directory logs them."""
         self.cleaned_offset = loaded.cleaned_offset
-        self.discarded: list[Discarded] = []
-        self._held: Held | None = None
-        self._may_hold = True  # not after a failed write, until one succeeds: then each append hears of its own failure
+        self.discarded: list[DiscardedSegment] = []
+        self._held: HeldBatches | None = None
+        self._may_hold = True  # not after a failed write, until one succeeds: each append must see its own failure
         self._lost: KafkaStorageError | None = None
         self.is_as_closed = loaded.as_closed
-        """Whether the files are as a clean start expects them, in so far as appends and cuts change them."""
+        """Whether no append or truncation has changed the files since a clean stop."""
         self.topic_id = None if is_new else read_topic_id(files, directory)
         self.durability = Durability(files, directory, clock, loaded.recovery_point, clean)
         self.configure(config)
@@ -128,65 +115,73 @@ class Partition:
         return f"Partition({self.directory.name}, {self.log_start_offset}..{self.end_offset})"
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings; where only durable records may be seen, those that are there become so first."""
+        """Use new settings. With flush.on.ack, everything in the log is made durable first."""
         if config.flush_on_ack and self.recovery_point < self.end_offset:
             self.flush()
         self.config = config
 
     def set_topic_id(self, topic_id: UUID) -> None:
-        """Tell the log its topic's id, once; it is durable with the first records."""
+        """Write the topic's id, once; it becomes durable with the first records."""
         with storage_errors(self.directory, "writing the topic id"):
             self.durability.unsynced.append(write_topic_id(self.files, self.directory, topic_id))
         self.topic_id = topic_id
 
     @property
-    def first_base_offset(self) -> int:
-        return next(iter(self.segments)).base_offset
-
-    @property
     def high_watermark(self) -> int:
-        """The offset up to which readers may see."""
+        """The offset up to which readers see records."""
         return min(self.recovery_point, self.end_offset) if self.config.flush_on_ack else self.end_offset
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset up to which readers of committed records may see."""
+        """The offset up to which readers of committed records see records."""
         watermark = self.high_watermark
         unstable = self.producers.first_unstable_offset(watermark)
         return watermark if unstable is None else min(unstable, watermark)
 
     @property
     def owes_flush(self) -> bool:
-        """Whether flush.messages asks for a flush before the last append is acknowledged."""
+        """Whether flush.messages requires a flush before the last append is acknowledged."""
         return self.end_offset - self.durability.recovery_point >= self.config.flush_messages
 
-    def append(self, batches: Bytes, *, leader_epoch: int = 0, hold: bool = False, flush: bool = True) -> AppendResult:
-        """Take whole batches from a client; the refusals are Kafka's own errors.
+    def append(
+        self,
+        batches: Bytes,
+        *,
+        leader_epoch: int = 0,
+        hold: bool = False,
+        flush: bool = True,
+        verification: Verification | None = None,
+    ) -> AppendResult:
+        """Append whole batches of a client; refusals are Kafka's own errors.
 
-        The answer waits, with flush.on.ack for `recovery_point` to pass `last_offset`, with `hold` for `settle`.
+        Acknowledge them with flush.on.ack after `recovery_point` has passed `last_offset`, with `hold` after
+        `write_held`. A transactional batch is appended without a check of its transaction unless its `verification`
+        is presented.
         """
         now = self.clock()
-        admitted = admit(batches, self.config, now)
-        return self.append_admitted(admitted, now, leader_epoch=leader_epoch, hold=hold, flush=flush)
+        admitted = admission.admit(batches, self.config, now)
+        return self.append_admitted(
+            admitted, now, leader_epoch=leader_epoch, hold=hold, flush=flush, verification=verification
+        )
 
     def append_admitted(
         self,
-        admitted: Sequence[Admitted],
+        admitted: Sequence[AdmittedBatch],
         now: int,
         *,
         leader_epoch: int = 0,
         hold: bool = False,
         flush: bool = True,
+        verification: Verification | None = None,
     ) -> AppendResult:
-        """Take batches that were admitted at some time with this log's settings.
+        """Append batches that were admitted with this log's settings at an earlier time.
 
-        Without `flush` the caller flushes when flush.messages asks for it (`owes_flush`).
+        Without `flush` the caller flushes when flush.messages requires it (`owes_flush`).
         """
         append_time = now if self.config.log_append_time else NO_TIMESTAMP
-        known = self._check_producers(admitted)
+        known = self.producers.check_append(admitted, verification)
         if known is not None:
-            first_time = known.timestamp if self.config.log_append_time else NO_TIMESTAMP
-            return AppendResult(known.first_offset, known.last_offset, first_time, self.log_start_offset, True)
+            return AppendResult(known.first_offset, known.last_offset, known.timestamp, self.log_start_offset, True)
         base = self.end_offset
         try:
             self._write(admitted, leader_epoch, now, hold=hold)
@@ -199,23 +194,39 @@ class Partition:
             self.flush()
         return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
 
-    def settle(self) -> None:
-        """Have everything written that was held back; a KafkaStorageError if any of it was lost, and undone."""
-        self.write_held()
+    def write_held(self) -> None:
+        """Write held batches; KafkaStorageError if any of them was lost, and undone, since the last call."""
+        self.try_write_held()
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
 
-    def append_marker(
-        self, producer_id: int, epoch: int, coordinator_epoch: int, *, commit: bool, leader_epoch: int = 0
-    ) -> AppendResult:
-        """End a producer's transaction here."""
-        now = self.clock()
-        self.producers.check_marker(producer_id, epoch, coordinator_epoch)
-        data = build_marker(producer_id, epoch, coordinator_epoch, commit=commit, timestamp=now)
+    def append_unsequenced(self, batch: Bytes, *, leader_epoch: int = 0) -> AppendResult:
+        """Append the transactional batch of a coordinator: it has a producer and an epoch, but no sequence."""
+        admitted, producer_id, epoch = admission.admit_unsequenced(batch, self.config)
+        self.producers.check_epoch(producer_id, epoch)
         base = self.end_offset
-        self._write([Admitted(len(data), (data[ASSIGNED.size :],), 0, now)], leader_epoch, now)
-        aborted = self.producers.append_marker(Marker(producer_id, epoch, coordinator_epoch, commit, base, now))
+        self._write([admitted], leader_epoch, self.clock())
+        return AppendResult(base, self.end_offset - 1, NO_TIMESTAMP, self.log_start_offset)
+
+    def append_marker(
+        self,
+        producer_id: int,
+        epoch: int,
+        coordinator_epoch: int,
+        *,
+        commit: bool,
+        level: int = 0,
+        leader_epoch: int = 0,
+    ) -> AppendResult:
+        """End a producer's transaction in this partition; `level` is the transaction.version of its client."""
+        now, base = self.clock(), self.end_offset
+        self.producers.check_marker(producer_id, epoch, coordinator_epoch, level)
+        self.aborted_transactions(base, base)  # the index must be readable, because the marker's entry is added to it
+        kind = ControlType.COMMIT if commit else ControlType.ABORT
+        data = marker_batch(kind, producer_id, epoch, coordinator_epoch, now)
+        self._write([AdmittedBatch(len(data), (data[ASSIGNED.size :],), 0, now)], leader_epoch, now)
+        aborted = self.producers.append_marker(TransactionEnd(producer_id, epoch, coordinator_epoch, commit, base, now))
         if aborted is not None:
             self.segments.active.aborted.append(aborted)
         return AppendResult(base, base, NO_TIMESTAMP, self.log_start_offset)
@@ -223,14 +234,14 @@ class Partition:
     def read(self, offset: int, max_bytes: int, *, up_to: int | None = None, min_one_batch: bool = True) -> FileRange:
         """The bytes from the batch that holds an offset, at most `max_bytes` of them, cut anywhere.
 
-        `up_to` is the offset to stop before: the high watermark unless said otherwise. With `min_one_batch` the first
-        batch comes whole whatever its size.
+        `up_to` is the offset to stop before; the default is the high watermark. With `min_one_batch` the first batch
+        is whole, whatever its size.
         """
         if not self.log_start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRangeError(
                 f"{self.directory.name}: offset {offset}, expected {self.log_start_offset} to {self.end_offset}"
             )
-        self.write_held()
+        self.try_write_held()
         limit = self.high_watermark if up_to is None else min(up_to, self.end_offset)
         try:
             return self.segments.read(offset, max_bytes, limit, self.end_offset, min_one_batch=min_one_batch)
@@ -241,7 +252,7 @@ class Partition:
         """The first record at or after a time."""
         return run(self.finding_timestamp(timestamp))
 
-    def finding_timestamp(self, timestamp: int) -> Lengthy[FoundTimestamp | None]:
+    def finding_timestamp(self, timestamp: int) -> BackgroundWork[FoundTimestamp | None]:
         """The steps of `offset_for_timestamp`."""
         with storage_errors(self.directory, "reading"):
             return (yield from self.segments.find_timestamp(timestamp, self.log_start_offset))
@@ -250,40 +261,27 @@ class Partition:
         """The record with the largest timestamp."""
         return run(self.finding_largest_timestamp())
 
-    def finding_largest_timestamp(self) -> Lengthy[FoundTimestamp | None]:
+    def finding_largest_timestamp(self) -> BackgroundWork[FoundTimestamp | None]:
         """The steps of `largest_timestamp`."""
         with storage_errors(self.directory, "reading"):
             return (yield from self.segments.find_largest_timestamp(self.log_start_offset))
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
-        """The aborted transactions a reader of committed records must know for these offsets."""
+        """The aborted transactions that a reader of committed records needs for these offsets."""
         with storage_errors(self.directory, "reading"):
             return self.segments.aborted(start, end)
 
     def delete_records(self, before: int) -> int:
-        """Let the log start at an offset (-1: the high watermark); the new log start.
+        """Delete records before an offset (-1: the high watermark); the new log start.
 
-        Records are durable before they are deleted, because no restart believes a log start past the log's end. Flush
-        up to the offset first, in a thread, where a sync may not be waited for.
+        Records are made durable before they are deleted, because a restart ignores a log start past the log's end. A
+        caller that must not wait for a sync flushes up to the offset first, in a thread.
         """
-        before = self.high_watermark if before == -1 else before
-        if before > self.high_watermark:
-            raise OffsetOutOfRangeError(
-                f"{self.directory.name}: delete before {before}, expected at most {self.high_watermark}"
-            )
-        if before > self.recovery_point:
-            self.flush()
-        if before > self.log_start_offset:
-            self.log_start_offset = before
-            # The epochs are written again with the next flush, and retention removes what is before the log start.
-            with suppress(OSError):
-                self.epochs.truncate_start(before)
-            with suppress(KafkaStorageError):
-                detach(self, [s for s in self.segments.sealed if self.segments.end_of(s, before) <= before])
+        delete_before(self, self.high_watermark if before == -1 else before)
         return self.log_start_offset
 
     def truncate(self, offset: int) -> None:
-        """Cut the log before the batch that holds an offset; it ends after the last batch that is left."""
+        """Truncate the log before the batch that holds an offset."""
         if offset < self.end_offset:
             self.flush()
             with storage_errors(self.directory, "truncation"):
@@ -291,7 +289,7 @@ class Partition:
 
     def roll(self) -> None:
         """Start a new segment at the log's end, unless the last one is empty."""
-        self.write_held()
+        self.try_write_held()
         last = self.segments.active
         if not last.size:
             return
@@ -315,18 +313,16 @@ class Partition:
         return self.durability.checkpoint_offset(self.segments)
 
     def flush_is_due(self, now: int) -> bool:
-        """Whether flush.ms, or a finished segment, asks for a flush."""
-        if self.checkpoint_offset < self.segments.active.base_offset:
-            return True
-        return self.recovery_point < self.end_offset and abs(now - self.durability.flushed_ms) >= self.config.flush_ms
+        """Whether flush.ms, or a finished segment, requires a flush."""
+        return self.durability.is_due(self.segments, self.end_offset, now, self.config.flush_ms)
 
     def begin_flush(self) -> Flush:
-        """What it takes to make everything appended so far durable; run it in any thread, then `finish_flush`."""
-        self.write_held()
+        """A flush of everything appended so far; run it in any thread, then call `finish_flush`."""
+        self.try_write_held()
         return self.durability.begin(self.segments, self.epochs, self.end_offset)
 
     def finish_flush(self, flush: Flush) -> None:
-        """Take note of how a flush ended."""
+        """Record the result of a flush."""
         self.durability.finish(flush, self.segments, self.epochs, self.end_offset)
 
     def flush(self) -> None:
@@ -340,47 +336,23 @@ class Partition:
             self.finish_flush(flush)
 
     def apply_retention(self) -> list[int]:
-        """Forget silent producers, remove what retention and the log start let go; the base offsets of what went."""
+        """Expire idle producers and old segments; the base offsets of the segments removed."""
         return run(retention(self))
 
     def compact(self, *, force: bool = False) -> bool:
-        """Keep the last record of each key in finished segments, if enough of them is dirty; whether it was done."""
+        """Compact finished segments if enough of them is dirty; whether it was done."""
         return run(compaction(self, force=force))
 
     def close(self) -> None:
-        """Leave everything on the disk as a clean start expects it."""
+        """Write and sync everything that a clean start needs."""
         close(self)
 
-    def _check_producers(self, admitted: Sequence[Admitted]) -> CachedBatch | None:
-        checked: list[ProducerBatch] = []
-        for batch in admitted:
-            if batch.producer is None:
-                continue
-            known = self.producers.find_duplicate(batch.producer)
-            if known is not None:
-                return known
-            self.producers.check(batch.producer, checked)
-            checked.append(batch.producer)
-        return None
-
-    def _write(self, admitted: Sequence[Admitted], leader_epoch: int, now: int, *, hold: bool = False) -> None:
+    def _write(self, admitted: Sequence[AdmittedBatch], leader_epoch: int, now: int, *, hold: bool = False) -> None:
         self.is_as_closed = False
-        offset, total, latest = self.end_offset, 0, NO_TIMESTAMP
-        parts: list[Bytes] = []
-        written, producing = [], []
-        for size, rest, last_delta, timestamp, producer in admitted:
-            last = offset + last_delta
-            parts.append(ASSIGNED.pack(offset, size - 12, leader_epoch))
-            parts.extend(rest)
-            written.append((last, size, timestamp))
-            if producer is not None:
-                producing.append(producer._replace(first_offset=offset, last_offset=last))
-            total += size
-            latest = max(latest, timestamp)
-            offset = last + 1
-        active = self._make_room(total, latest, offset - 1, now)
+        parts, written, producing, size, latest, end = admission.assign_offsets(admitted, self.end_offset, leader_epoch)
+        active = self._make_room(size, latest, end - 1, now)
         if not hold:
-            self.write_held()
+            self.try_write_held()
         if self._lost is not None:
             raise self._lost
         try:
@@ -389,20 +361,20 @@ class Partition:
             if hold and self._may_hold:
                 active.hold(parts, written)
                 if self._held is None:
-                    self._held = Held(self.end_offset)
+                    self._held = HeldBatches(self.end_offset)
             else:
                 active.append(parts, written)
                 self._may_hold = True
         except OSError as error:
             raise storage_error(active.path, "append", error) from error
-        self.end_offset = offset
+        self.end_offset = end
         for produced in producing:
             if self._held is not None:
                 self._held.note(produced, self.producers)
             self.producers.append(produced)
 
-    def write_held(self) -> None:
-        """Write what was held back; what cannot be written is undone, and `settle` tells of it."""
+    def try_write_held(self) -> None:
+        """Write held batches; if the disk refuses, they are undone, and `write_held` raises the error."""
         held, self._held = self._held, None
         if held is None:
             return
@@ -415,7 +387,7 @@ class Partition:
             undo(self, held)
 
     def _make_room(self, size: int, timestamp: int, last_offset: int, now: int) -> Segment:
-        """The segment that takes these bytes, a new one where the last has no room."""
+        """The segment for these bytes; a new one if the last has no room."""
         config, active = self.config, self.segments.active
         if size > config.segment_bytes:
             raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")

@@ -3,19 +3,24 @@
 
 from uuid import UUID
 
-from kafkawire.codec.errors import CodecError as CodecError
-from kafkawire.codec.errors import DecodeError as DecodeError
-from kafkawire.codec.errors import EncodeError as EncodeError
-from kafkawire.codec.errors import UnsupportedVersionError as UnsupportedVersionError
-from kafkawire.messages.model import Message as Message
-from kafkawire.messages.model import StructBase as StructBase
-from kafkawire.messages.registry import Api as Api
-from kafkawire.messages.registry import UnknownMessageError as UnknownMessageError
-from kafkawire.messages.registry import api as api
-from kafkawire.messages.registry import apis as apis
-from kafkawire.messages.registry import message_class as message_class
-from kafkawire.messages.registry import message_names as message_names
+from kafkawire._codec.errors import CodecError as CodecError
+from kafkawire._codec.errors import DecodeError as DecodeError
+from kafkawire._codec.errors import EncodeError as EncodeError
+from kafkawire._codec.errors import UnsupportedVersionError as UnsupportedVersionError
+from kafkawire.messages._model import Message as Message
+from kafkawire.messages._model import StructBase as StructBase
+from kafkawire.messages._registry import Api as Api
+from kafkawire.messages._registry import UnknownMessageError as UnknownMessageError
+from kafkawire.messages._registry import api as api
+from kafkawire.messages._registry import apis as apis
+from kafkawire.messages._registry import message_class as message_class
+from kafkawire.messages._registry import message_names as message_names
+from kafkawire.messages._uuids import parse_uuid as parse_uuid
+from kafkawire.messages._uuids import uuid_text as uuid_text
+from kafkawire.messages._compile import compile_plan as compile_plan
+from kafkawire.messages._error_table import table as _error_facts
 
+error_facts = _error_facts
 _Bytes = bytes | bytearray | memoryview
 _Tags = tuple[tuple[int, bytes], ...]
 
@@ -1422,11 +1427,15 @@ class SaslHandshakeResponse(Message):
 class ApiVersionsRequest(Message):
     client_software_name: str
     client_software_version: str
+    cluster_id: str | None
+    node_id: int
     def __init__(
         self,
         *,
         client_software_name: str = ...,
         client_software_version: str = ...,
+        cluster_id: str | None = ...,
+        node_id: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -2040,11 +2049,13 @@ class TxnOffsetCommitRequest(Message):
         ) -> None: ...
     class TxnOffsetCommitRequestTopic(StructBase):
         name: str
+        topic_id: UUID
         partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
         def __init__(
             self,
             *,
             name: str = ...,
+            topic_id: UUID = ...,
             partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
@@ -2052,7 +2063,7 @@ class TxnOffsetCommitRequest(Message):
     group_id: str
     producer_id: int
     producer_epoch: int
-    generation_id: int
+    generation_id_or_member_epoch: int
     member_id: str
     group_instance_id: str | None
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic]
@@ -2063,7 +2074,7 @@ class TxnOffsetCommitRequest(Message):
         group_id: str = ...,
         producer_id: int = ...,
         producer_epoch: int = ...,
-        generation_id: int = ...,
+        generation_id_or_member_epoch: int = ...,
         member_id: str = ...,
         group_instance_id: str | None = ...,
         topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = ...,
@@ -2083,11 +2094,13 @@ class TxnOffsetCommitResponse(Message):
         ) -> None: ...
     class TxnOffsetCommitResponseTopic(StructBase):
         name: str
+        topic_id: UUID
         partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition]
         def __init__(
             self,
             *,
             name: str = ...,
+            topic_id: UUID = ...,
             partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
@@ -2834,11 +2847,13 @@ class DeleteGroupsResponse(Message):
     class DeletableGroupResult(StructBase):
         group_id: str
         error_code: int
+        error_message: str | None
         def __init__(
             self,
             *,
             group_id: str = ...,
             error_code: int = ...,
+            error_message: str | None = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
@@ -6129,12 +6144,14 @@ class StreamsGroupHeartbeatResponse(Message):
     member_id: str
     member_epoch: int
     heartbeat_interval_ms: int
-    acceptable_recovery_lag: int
+    acceptable_recovery_lag_legacy: int
     task_offset_interval_ms: int
+    acceptable_recovery_lag: int
     status: list[StreamsGroupHeartbeatResponse.Status] | None
     active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
     standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
     warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
+    topology_description_required: bool
     endpoint_information_epoch: int
     partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None
     def __init__(
@@ -6146,12 +6163,14 @@ class StreamsGroupHeartbeatResponse(Message):
         member_id: str = ...,
         member_epoch: int = ...,
         heartbeat_interval_ms: int = ...,
-        acceptable_recovery_lag: int = ...,
+        acceptable_recovery_lag_legacy: int = ...,
         task_offset_interval_ms: int = ...,
+        acceptable_recovery_lag: int = ...,
         status: list[StreamsGroupHeartbeatResponse.Status] | None = ...,
         active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = ...,
         standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = ...,
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = ...,
+        topology_description_required: bool = ...,
         endpoint_information_epoch: int = ...,
         partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = ...,
         unknown_tagged_fields: _Tags = ...,
@@ -6160,11 +6179,13 @@ class StreamsGroupHeartbeatResponse(Message):
 class StreamsGroupDescribeRequest(Message):
     group_ids: list[str]
     include_authorized_operations: bool
+    include_topology_description: bool
     def __init__(
         self,
         *,
         group_ids: list[str] = ...,
         include_authorized_operations: bool = ...,
+        include_topology_description: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -6299,6 +6320,54 @@ class StreamsGroupDescribeResponse(Message):
             is_classic: bool = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
+    class TopologyDescriptionNode(StructBase):
+        name: str
+        node_type: int
+        source_topics: list[str]
+        sink_topic: str | None
+        stores: list[str]
+        successors: list[str]
+        def __init__(
+            self,
+            *,
+            name: str = ...,
+            node_type: int = ...,
+            source_topics: list[str] = ...,
+            sink_topic: str | None = ...,
+            stores: list[str] = ...,
+            successors: list[str] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescriptionSubtopology(StructBase):
+        subtopology_id: str
+        nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode]
+        def __init__(
+            self,
+            *,
+            subtopology_id: str = ...,
+            nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescriptionGlobalStore(StructBase):
+        source: StreamsGroupDescribeResponse.TopologyDescriptionNode
+        processor: StreamsGroupDescribeResponse.TopologyDescriptionNode
+        def __init__(
+            self,
+            *,
+            source: StreamsGroupDescribeResponse.TopologyDescriptionNode = ...,
+            processor: StreamsGroupDescribeResponse.TopologyDescriptionNode = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescription(StructBase):
+        subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology]
+        global_stores: list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore]
+        def __init__(
+            self,
+            *,
+            subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology] = ...,
+            global_stores: list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
     class DescribedGroup(StructBase):
         error_code: int
         error_message: str | None
@@ -6309,6 +6378,9 @@ class StreamsGroupDescribeResponse(Message):
         topology: StreamsGroupDescribeResponse.Topology | None
         members: list[StreamsGroupDescribeResponse.Member]
         authorized_operations: int
+        topology_description: StreamsGroupDescribeResponse.TopologyDescription | None
+        topology_description_status: int
+        assignor_name: str | None
         def __init__(
             self,
             *,
@@ -6321,6 +6393,9 @@ class StreamsGroupDescribeResponse(Message):
             topology: StreamsGroupDescribeResponse.Topology | None = ...,
             members: list[StreamsGroupDescribeResponse.Member] = ...,
             authorized_operations: int = ...,
+            topology_description: StreamsGroupDescribeResponse.TopologyDescription | None = ...,
+            topology_description_status: int = ...,
+            assignor_name: str | None = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
@@ -6535,6 +6610,119 @@ class DeleteShareGroupOffsetsResponse(Message):
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
+class StreamsGroupTopologyDescriptionUpdateRequest(Message):
+    class TopologyDescriptionNode(StructBase):
+        name: str
+        node_type: int
+        source_topics: list[str]
+        sink_topic: str | None
+        stores: list[str]
+        successors: list[str]
+        def __init__(
+            self,
+            *,
+            name: str = ...,
+            node_type: int = ...,
+            source_topics: list[str] = ...,
+            sink_topic: str | None = ...,
+            stores: list[str] = ...,
+            successors: list[str] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescriptionSubtopology(StructBase):
+        subtopology_id: str
+        nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode]
+        def __init__(
+            self,
+            *,
+            subtopology_id: str = ...,
+            nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescriptionGlobalStore(StructBase):
+        source: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode
+        processor: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode
+        def __init__(
+            self,
+            *,
+            source: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode = ...,
+            processor: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopologyDescription(StructBase):
+        subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology]
+        global_stores: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionGlobalStore]
+        def __init__(
+            self,
+            *,
+            subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology] = ...,
+            global_stores: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionGlobalStore] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    group_id: str
+    member_id: str
+    topology_epoch: int
+    topology_description: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+        topology_epoch: int = ...,
+        topology_description: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTopologyDescriptionUpdateResponse(Message):
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = ...,
+        error_code: int = ...,
+        error_message: str | None = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class UnregisterControllerRequest(Message):
+    controller_id: int
+    def __init__(
+        self,
+        *,
+        controller_id: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class UnregisterControllerResponse(Message):
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = ...,
+        error_code: int = ...,
+        error_message: str | None = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class AbortedTxn(Message):
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+    def __init__(
+        self,
+        *,
+        producer_id: int = ...,
+        first_offset: int = ...,
+        last_offset: int = ...,
+        last_stable_offset: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
 class ConsumerProtocolAssignment(Message):
     class TopicPartition(StructBase):
         topic: str
@@ -6583,6 +6771,15 @@ class ConsumerProtocolSubscription(Message):
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
+class ControlRecordTypeSchema(Message):
+    type: int
+    def __init__(
+        self,
+        *,
+        type: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
 class DefaultPrincipalData(Message):
     type: str
     name: str
@@ -6593,6 +6790,15 @@ class DefaultPrincipalData(Message):
         type: str = ...,
         name: str = ...,
         token_authenticated: bool = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class EndTxnMarker(Message):
+    coordinator_epoch: int
+    def __init__(
+        self,
+        *,
+        coordinator_epoch: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -6738,11 +6944,13 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
         partitions: list[int]
+        assignment_epochs: list[int] | None
         def __init__(
             self,
             *,
             topic_id: UUID = ...,
             partitions: list[int] = ...,
+            assignment_epochs: list[int] | None = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     member_epoch: int
@@ -6828,10 +7036,12 @@ class ConsumerGroupMetadataKey(Message):
 
 class ConsumerGroupMetadataValue(Message):
     epoch: int
+    metadata_hash: int
     def __init__(
         self,
         *,
         epoch: int = ...,
+        metadata_hash: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -6877,6 +7087,30 @@ class ConsumerGroupPartitionMetadataValue(Message):
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
+class ConsumerGroupRegularExpressionKey(Message):
+    group_id: str
+    regular_expression: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        regular_expression: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class ConsumerGroupRegularExpressionValue(Message):
+    topics: list[str]
+    version: int
+    timestamp: int
+    def __init__(
+        self,
+        *,
+        topics: list[str] = ...,
+        version: int = ...,
+        timestamp: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
 class ConsumerGroupTargetAssignmentMemberKey(Message):
     group_id: str
     member_id: str
@@ -6918,10 +7152,12 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
 
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int
+    assignment_timestamp: int
     def __init__(
         self,
         *,
         assignment_epoch: int = ...,
+        assignment_timestamp: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -6975,6 +7211,32 @@ class GroupMetadataValue(Message):
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
+class LegacyOffsetCommitKey(Message):
+    group: str
+    topic: str
+    partition: int
+    def __init__(
+        self,
+        *,
+        group: str = ...,
+        topic: str = ...,
+        partition: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class LegacyOffsetCommitValue(Message):
+    offset: int
+    metadata: str
+    commit_timestamp: int
+    def __init__(
+        self,
+        *,
+        offset: int = ...,
+        metadata: str = ...,
+        commit_timestamp: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
 class OffsetCommitKey(Message):
     group: str
     topic: str
@@ -6994,6 +7256,7 @@ class OffsetCommitValue(Message):
     metadata: str
     commit_timestamp: int
     expire_timestamp: int
+    topic_id: UUID
     def __init__(
         self,
         *,
@@ -7002,6 +7265,7 @@ class OffsetCommitValue(Message):
         metadata: str = ...,
         commit_timestamp: int = ...,
         expire_timestamp: int = ...,
+        topic_id: UUID = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7078,10 +7342,12 @@ class ShareGroupMetadataKey(Message):
 
 class ShareGroupMetadataValue(Message):
     epoch: int
+    metadata_hash: int
     def __init__(
         self,
         *,
         epoch: int = ...,
+        metadata_hash: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7159,11 +7425,13 @@ class ShareGroupStatePartitionMetadataValue(Message):
             topic_name: str = ...,
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
+    initializing_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo]
     initialized_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo]
     deleting_topics: list[ShareGroupStatePartitionMetadataValue.TopicInfo]
     def __init__(
         self,
         *,
+        initializing_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo] = ...,
         initialized_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo] = ...,
         deleting_topics: list[ShareGroupStatePartitionMetadataValue.TopicInfo] = ...,
         unknown_tagged_fields: _Tags = ...,
@@ -7210,10 +7478,280 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
 
 class ShareGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int
+    assignment_timestamp: int
     def __init__(
         self,
         *,
         assignment_epoch: int = ...,
+        assignment_timestamp: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupCurrentMemberAssignmentKey(Message):
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupCurrentMemberAssignmentValue(Message):
+    class TaskIds(StructBase):
+        subtopology_id: str
+        partitions: list[int]
+        assignment_epochs: list[int] | None
+        def __init__(
+            self,
+            *,
+            subtopology_id: str = ...,
+            partitions: list[int] = ...,
+            assignment_epochs: list[int] | None = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    member_epoch: int
+    previous_member_epoch: int
+    state: int
+    active_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    def __init__(
+        self,
+        *,
+        member_epoch: int = ...,
+        previous_member_epoch: int = ...,
+        state: int = ...,
+        active_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        standby_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupMemberMetadataKey(Message):
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupMemberMetadataValue(Message):
+    class Endpoint(StructBase):
+        host: str
+        port: int
+        def __init__(
+            self,
+            *,
+            host: str = ...,
+            port: int = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class KeyValue(StructBase):
+        key: str
+        value: str
+        def __init__(
+            self,
+            *,
+            key: str = ...,
+            value: str = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    topology_epoch: int
+    process_id: str
+    user_endpoint: StreamsGroupMemberMetadataValue.Endpoint | None
+    client_tags: list[StreamsGroupMemberMetadataValue.KeyValue]
+    def __init__(
+        self,
+        *,
+        instance_id: str | None = ...,
+        rack_id: str | None = ...,
+        client_id: str = ...,
+        client_host: str = ...,
+        rebalance_timeout_ms: int = ...,
+        topology_epoch: int = ...,
+        process_id: str = ...,
+        user_endpoint: StreamsGroupMemberMetadataValue.Endpoint | None = ...,
+        client_tags: list[StreamsGroupMemberMetadataValue.KeyValue] = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupMetadataKey(Message):
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupMetadataValue(Message):
+    class LastAssignmentConfig(StructBase):
+        key: str
+        value: str
+        def __init__(
+            self,
+            *,
+            key: str = ...,
+            value: str = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    epoch: int
+    metadata_hash: int
+    validated_topology_epoch: int
+    last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None
+    def __init__(
+        self,
+        *,
+        epoch: int = ...,
+        metadata_hash: int = ...,
+        validated_topology_epoch: int = ...,
+        last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTargetAssignmentMemberKey(Message):
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTargetAssignmentMemberValue(Message):
+    class TaskIds(StructBase):
+        subtopology_id: str
+        partitions: list[int]
+        def __init__(
+            self,
+            *,
+            subtopology_id: str = ...,
+            partitions: list[int] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    active_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    standby_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    warmup_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    def __init__(
+        self,
+        *,
+        active_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] = ...,
+        standby_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] = ...,
+        warmup_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTargetAssignmentMetadataKey(Message):
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTargetAssignmentMetadataValue(Message):
+    assignment_epoch: int
+    assignment_timestamp: int
+    def __init__(
+        self,
+        *,
+        assignment_epoch: int = ...,
+        assignment_timestamp: int = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTopologyKey(Message):
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class StreamsGroupTopologyValue(Message):
+    class TopicConfig(StructBase):
+        key: str
+        value: str
+        def __init__(
+            self,
+            *,
+            key: str = ...,
+            value: str = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class TopicInfo(StructBase):
+        name: str
+        partitions: int
+        replication_factor: int
+        topic_configs: list[StreamsGroupTopologyValue.TopicConfig]
+        def __init__(
+            self,
+            *,
+            name: str = ...,
+            partitions: int = ...,
+            replication_factor: int = ...,
+            topic_configs: list[StreamsGroupTopologyValue.TopicConfig] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class CopartitionGroup(StructBase):
+        source_topics: list[int]
+        source_topic_regex: list[int]
+        repartition_source_topics: list[int]
+        def __init__(
+            self,
+            *,
+            source_topics: list[int] = ...,
+            source_topic_regex: list[int] = ...,
+            repartition_source_topics: list[int] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    class Subtopology(StructBase):
+        subtopology_id: str
+        source_topics: list[str]
+        source_topic_regex: list[str]
+        state_changelog_topics: list[StreamsGroupTopologyValue.TopicInfo]
+        repartition_sink_topics: list[str]
+        repartition_source_topics: list[StreamsGroupTopologyValue.TopicInfo]
+        copartition_groups: list[StreamsGroupTopologyValue.CopartitionGroup]
+        def __init__(
+            self,
+            *,
+            subtopology_id: str = ...,
+            source_topics: list[str] = ...,
+            source_topic_regex: list[str] = ...,
+            state_changelog_topics: list[StreamsGroupTopologyValue.TopicInfo] = ...,
+            repartition_sink_topics: list[str] = ...,
+            repartition_source_topics: list[StreamsGroupTopologyValue.TopicInfo] = ...,
+            copartition_groups: list[StreamsGroupTopologyValue.CopartitionGroup] = ...,
+            unknown_tagged_fields: _Tags = ...,
+        ) -> None: ...
+    epoch: int
+    subtopologies: list[StreamsGroupTopologyValue.Subtopology]
+    def __init__(
+        self,
+        *,
+        epoch: int = ...,
+        subtopologies: list[StreamsGroupTopologyValue.Subtopology] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7264,6 +7802,7 @@ class BrokerRegistrationChangeRecord(Message):
     fenced: int
     in_controlled_shutdown: int
     log_dirs: list[UUID]
+    cordoned_log_dirs: list[UUID] | None
     def __init__(
         self,
         *,
@@ -7272,6 +7811,16 @@ class BrokerRegistrationChangeRecord(Message):
         fenced: int = ...,
         in_controlled_shutdown: int = ...,
         log_dirs: list[UUID] = ...,
+        cordoned_log_dirs: list[UUID] | None = ...,
+        unknown_tagged_fields: _Tags = ...,
+    ) -> None: ...
+
+class ClearElrRecord(Message):
+    topic_name: str
+    def __init__(
+        self,
+        *,
+        topic_name: str = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7484,6 +8033,7 @@ class RegisterBrokerRecord(Message):
     fenced: bool
     in_controlled_shutdown: bool
     log_dirs: list[UUID]
+    cordoned_log_dirs: list[UUID] | None
     def __init__(
         self,
         *,
@@ -7497,6 +8047,7 @@ class RegisterBrokerRecord(Message):
         fenced: bool = ...,
         in_controlled_shutdown: bool = ...,
         log_dirs: list[UUID] = ...,
+        cordoned_log_dirs: list[UUID] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7703,6 +8254,9 @@ class ShareSnapshotValue(Message):
     state_epoch: int
     leader_epoch: int
     start_offset: int
+    delivery_complete_count: int
+    create_timestamp: int
+    write_timestamp: int
     state_batches: list[ShareSnapshotValue.StateBatch]
     def __init__(
         self,
@@ -7711,6 +8265,9 @@ class ShareSnapshotValue(Message):
         state_epoch: int = ...,
         leader_epoch: int = ...,
         start_offset: int = ...,
+        delivery_complete_count: int = ...,
+        create_timestamp: int = ...,
+        write_timestamp: int = ...,
         state_batches: list[ShareSnapshotValue.StateBatch] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
@@ -7746,6 +8303,7 @@ class ShareUpdateValue(Message):
     snapshot_epoch: int
     leader_epoch: int
     start_offset: int
+    delivery_complete_count: int
     state_batches: list[ShareUpdateValue.StateBatch]
     def __init__(
         self,
@@ -7753,6 +8311,7 @@ class ShareUpdateValue(Message):
         snapshot_epoch: int = ...,
         leader_epoch: int = ...,
         start_offset: int = ...,
+        delivery_complete_count: int = ...,
         state_batches: list[ShareUpdateValue.StateBatch] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
@@ -7833,6 +8392,7 @@ class RemoteLogSegmentMetadataRecord(Message):
     segment_size_in_bytes: int
     custom_metadata: _Bytes | None
     remote_log_segment_state: int
+    txn_index_empty: bool
     def __init__(
         self,
         *,
@@ -7846,6 +8406,7 @@ class RemoteLogSegmentMetadataRecord(Message):
         segment_size_in_bytes: int = ...,
         custom_metadata: _Bytes | None = ...,
         remote_log_segment_state: int = ...,
+        txn_index_empty: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -7870,6 +8431,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     segment_size_in_bytes: int
     custom_metadata: _Bytes | None
     remote_log_segment_state: int
+    txn_index_empty: bool
     def __init__(
         self,
         *,
@@ -7883,6 +8445,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         segment_size_in_bytes: int = ...,
         custom_metadata: _Bytes | None = ...,
         remote_log_segment_state: int = ...,
+        txn_index_empty: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
 
@@ -8049,6 +8612,7 @@ class TransactionLogValue(Message):
     previous_producer_id: int
     next_producer_id: int
     producer_epoch: int
+    next_producer_epoch: int
     transaction_timeout_ms: int
     transaction_status: int
     transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None
@@ -8062,6 +8626,7 @@ class TransactionLogValue(Message):
         previous_producer_id: int = ...,
         next_producer_id: int = ...,
         producer_epoch: int = ...,
+        next_producer_epoch: int = ...,
         transaction_timeout_ms: int = ...,
         transaction_status: int = ...,
         transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None = ...,

@@ -1,25 +1,27 @@
-"""Kafka's error codes: what each means, its exception, and the way from one to the other.
+"""Kafka's error codes: the meaning and the exception of each, and the conversions between them.
 
 Rules:
-- A number always has an `ErrorCode`: one that is not known is UNKNOWN_SERVER_ERROR and keeps its number.
-- A name that is not known is a mistake of the caller, and the error names the nearest.
+- Every number has an `ErrorCode`: an unknown one is UNKNOWN_SERVER_ERROR with its own number.
+- An unknown name is an error of the caller; the message suggests the closest name.
 - An exception's code is that of the first class in its chain that has one, as in Kafka's own servers: a class of any
-  layer takes part by declaring CODE, and Python's TimeoutError and ConnectionError have their counterparts.
+  layer declares its CODE, and Python's TimeoutError and ConnectionError have their counterparts.
 """
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import error_names
-from kafkawire.messages.error_names import *  # noqa: F403 - its __all__ is this module's vocabulary
-from kafkawire.messages.error_names import ApiError, ErrorCode, KafkaError, UnknownServerError
-from kafkawire.messages.error_roots import NO_EXCEPTION, table
+from kafkawire.messages import _error_names as error_names
+from kafkawire.messages._error_names import *  # noqa: F403 - its __all__ is this module's vocabulary
+from kafkawire.messages._error_names import ApiError, ErrorCode, KafkaError, UnknownServerError
+from kafkawire.messages._error_table import NO_EXCEPTION, table
 
 __all__ = ["ErrorLookupError", "code_for", "error", "error_for"]
 __all__ += error_names.__all__
 
+_log = logging.getLogger("kafkawire.messages")
 _PYTHON_CODES: dict[type[BaseException], ErrorCode] = {
     TimeoutError: ErrorCode.REQUEST_TIMED_OUT,
     ConnectionError: ErrorCode.NETWORK_EXCEPTION,
@@ -27,7 +29,7 @@ _PYTHON_CODES: dict[type[BaseException], ErrorCode] = {
 
 
 class ErrorLookupError(KafkaWireError, LookupError):
-    """No error code answers to the name that was given."""
+    """No error code has this name."""
 
 
 def error(wanted: int | str) -> ErrorCode:
@@ -52,21 +54,31 @@ def error(wanted: int | str) -> ErrorCode:
 
 
 def error_for(code: int, message: str | None = None) -> KafkaError:
-    """The exception of a code, ready to raise.
+    """The exception of a code, ready to raise. A code that is not known is logged once, and named in the message.
 
     >>> error_for(3)
     UnknownTopicOrPartitionError()
-    >>> error_for(31999).code
-    31999
+    >>> error_for(31999, "topic orders")
+    UnknownServerError('topic orders: error code 31999 is not known', 31999)
     """
     if code == ErrorCode.NONE:
         raise ErrorLookupError("code 0 (NONE) is success; there is no exception for it")
     precise = _classes().get(code)
-    return UnknownServerError(message, code) if precise is None else precise(message)
+    if precise is not None:
+        return precise(message)
+    _report_unknown(code)
+    unknown = f"error code {code} is not known"
+    return UnknownServerError(f"{message}: {unknown}" if message else unknown, code)
+
+
+@cache
+def _report_unknown(code: int) -> None:
+    """Log a code that the table of errors does not have; once, because a client may meet it often."""
+    _log.warning("error code %d is not known: the broker is newer than this table of errors, or not Kafka", code)
 
 
 def code_for(exception: BaseException) -> int:
-    """The code that tells a client of this exception.
+    """The error code for this exception in a response.
 
     >>> code_for(TimeoutError()), code_for(KeyError("x"))
     (7, -1)

@@ -1,9 +1,9 @@
-"""What a schema says: the model that the notation is parsed into, and that everything else is derived from.
+"""The model of a schema: the result of parsing the notation, and the source of everything else.
 
 Rules:
-- A range of versions is closed on both sides; `3+` ends at the last version of what it stands in.
+- A range of versions is closed on both sides; `3+` ends at the last version of the enclosing element.
 - Ranges are clipped to the parent's, so a field's range always lies inside its struct's.
-- Schemas do not change once they are read.
+- Schemas are immutable.
 - A default is a Python value: number, bool, str, UUID, None, or EMPTY for an empty array, bytes or struct.
 """
 
@@ -99,7 +99,7 @@ NO_VERSIONS: Final = Versions(1, 0)
 
 
 class Struct(NamedTuple):
-    """Fields in wire order; `shared` where it was declared by a `struct` line."""
+    """Fields in wire order; `shared` if it was declared by a `struct` line."""
 
     name: str
     versions: Versions
@@ -108,7 +108,7 @@ class Struct(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One field: its type, where it exists, where it may be null, how it is tagged, and its default."""
+    """One field: its type, its versions, the versions in which it is nullable, its tag, and its default."""
 
     name: str
     type: str
@@ -144,12 +144,13 @@ class MessageSchema(NamedTuple):
 
     name: str
     kind: str  # request, response or data
-    key: int | None  # the API key, or the record type of a metadata record
+    key: int | None  # the API key, or the type of a record
     versions: Versions
     flexible: Versions
     root: Struct
     structs: tuple[Struct, ...]  # every nested struct, shared ones first, then in order of appearance
     place: str
+    stored: str = ""  # id: a record in a frame; key, value: a part of a coordinator's record; otherwise empty
 
     def is_flexible(self, version: int) -> bool:
         return version in self.flexible

@@ -1,13 +1,12 @@
-"""Writing batches, record by record.
+"""Building batches, record by record.
 
 Rules:
-- A batch is built once its records are known; the builder keeps them as the bytes they will be.
-- A batch without records keeps its offsets and producer fields, has no codec and the timestamp -1: what compaction
-  leaves.
-- Magic 0 and 1 have no batch around their messages: uncompressed they follow each other, compressed they go into one
-  wrapper that carries the last offset.
-- An append timestamp makes every record's time the broker's: on the batch in magic 2, on each message and the
-  wrapper in magic 1; magic 0 has no timestamps.
+- The builder encodes records as they are appended; `build` adds the header.
+- A batch without records has its offsets and producer fields, no codec, and the timestamp -1, as compaction leaves it.
+- Messages of magic 0 and 1 have no batch around them: uncompressed messages follow each other, compressed ones are in
+  one wrapper that has the last offset.
+- An append timestamp replaces the time of every record: in the batch for magic 2, in each message and the wrapper for
+  magic 1. Magic 0 has no timestamps.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ import struct
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from kafkawire.implementation import load
+from kafkawire._native import load
+from kafkawire.records._kernel.encode import seal
 from kafkawire.records.compression import Codec, compress
-from kafkawire.records.encode import seal
 from kafkawire.records.errors import InvalidRecordError
-from kafkawire.records.kernel import BATCH
+from kafkawire.records.layout import APPEND_TIME, BATCH, CONTROL, DELETE_HORIZON, LEGACY_KEY_AT, TRANSACTIONAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkawire.records import encode as form
-    from kafkawire.records.kernel import Buffer
+    from kafkawire.records._kernel import encode as form
+    from kafkawire.records._kernel.kernel import Buffer
 else:
-    form = load("kafkawire.records._encode", "kafkawire.records.encode")
+    form = load("kafkawire.records._kernel._encode", "kafkawire.records._kernel.encode")
 
 NO_LIMIT = 2**31 - 1
 
@@ -36,24 +35,24 @@ NO_LIMIT = 2**31 - 1
 def record_size(
     key: Buffer | None, value: Buffer | None, headers: Iterable[tuple[str, Buffer | None]] = (), *, magic: int = 2
 ) -> int:
-    """The most bytes that a record can add to a batch, before compression, wherever it stands in it.
+    """The most bytes that a record can add to a batch, before compression.
 
     >>> record_size(b"key", b"value")
     44
     """
     content = len(key or b"") + len(value or b"")
     if magic < 2:
-        return 26 + 8 * magic + content
+        return LEGACY_KEY_AT[magic] + 8 + content
     return content + 36 + sum(10 + len(name.encode()) + len(item or b"") for name, item in headers)
 
 
 def checked_codec(magic: int, compression: Codec | int | str, base_offset: int, has_extras: bool) -> Codec:
-    """The codec asked for, where the format has it and the rest; extras are what only magic 2 has."""
-    codec = Codec.of(compression)
+    """The requested codec; InvalidRecordError if the format lacks it, or the extras that only magic 2 has."""
+    codec = compression if isinstance(compression, Codec) else Codec.of(compression)
     if magic not in (0, 1, 2):
         raise InvalidRecordError(f"magic {magic}, expected 0, 1 or 2")
     if magic < 2 and codec is Codec.ZSTD:
-        raise InvalidRecordError(f"zstd needs magic 2, asked for with magic {magic}")
+        raise InvalidRecordError(f"zstd needs magic 2, found magic {magic}")
     if magic < 2 and has_extras:
         raise InvalidRecordError(f"magic {magic} has no producers, transactions, control records or delete horizon")
     if base_offset < 0:
@@ -72,8 +71,8 @@ def header_template(
     producer_epoch: int,
     base_sequence: int,
 ) -> bytes:
-    attributes = codec | is_transactional << 4 | is_control << 5
-    attributes |= (append_timestamp is not None) << 3 | (delete_horizon is not None) << 6
+    attributes = codec | is_transactional * TRANSACTIONAL | is_control * CONTROL
+    attributes |= (append_timestamp is not None) * APPEND_TIME | (delete_horizon is not None) * DELETE_HORIZON
     try:
         return BATCH.pack(
             *(0, 0, leader_epoch, 2, 0, attributes, 0, -1, -1, producer_id, producer_epoch, base_sequence, 0)
@@ -86,11 +85,10 @@ def header_template(
 
 
 class BatchBuilder(form.Appender):
-    """One batch in the making: `append` records, then `build`.
+    """Builds one batch: `append` records, then `build`.
 
-    `size` is what the batch would take now, uncompressed; with `size_limit`, `append` tells by False that a record
-    belongs into the next batch (the first record always fits). `count`, `next_offset` and `max_timestamp` tell the
-    rest.
+    `size` is the current size of the batch, uncompressed. With `size_limit`, `append` returns False for a record that
+    belongs in the next batch; the first record always fits. `count`, `next_offset` and `max_timestamp` are current too.
 
     >>> builder = BatchBuilder(compression="gzip", producer_id=7, producer_epoch=0, base_sequence=0)
     >>> builder.append(b"key", b"value", timestamp=1700000000000, headers=[("trace", b"1")])
@@ -129,7 +127,7 @@ class BatchBuilder(form.Appender):
         self._fields = (is_transactional, is_control, leader_epoch, producer_id, producer_epoch, base_sequence)
 
     def build(self, *, last_offset: int | None = None) -> bytes:
-        """The batch; `last_offset` may lie behind the last record, as compaction leaves it.
+        """The batch; `last_offset` may be after the last record, as compaction leaves it.
 
         >>> builder = BatchBuilder()
         >>> builder.append(None, b"hello"), builder.append(None, b"world")
@@ -147,7 +145,7 @@ class BatchBuilder(form.Appender):
         codec = self.codec if self.count else Codec.NONE
         sequence = self._fields[-1]
         template = header_template(codec, self._append_timestamp, self._delete_horizon, *self._fields)
-        packed = compress(codec, self.payload(), level=self._level)
+        packed = self.payload() if codec is Codec.NONE else compress(codec, self.payload(), level=self._level)
         base_timestamp, max_timestamp = self.base_timestamp, self.max_timestamp
         if self._append_timestamp is not None:
             max_timestamp = self._append_timestamp
@@ -159,7 +157,7 @@ class BatchBuilder(form.Appender):
             return self.payload()
         value = compress(self.codec, self.payload(), level=self._level, magic=self.magic)
         stamp = self.max_timestamp if self._append_timestamp is None else self._append_timestamp
-        attributes = self.codec | (self._append_timestamp is not None and self.magic == 1) << 3
+        attributes = self.codec | (self._append_timestamp is not None and self.magic == 1) * APPEND_TIME
         rest = b"".join(
             (
                 bytes((self.magic, attributes)),

@@ -1,11 +1,11 @@
-"""Batches as Arrow tables: one row a record, or one row a batch.
+"""Batches as Arrow tables: one row per record, or one row per batch.
 
 Rules:
-- The names and types below are the ones every table over Kafka records uses.
+- Every table over Kafka records uses the names and types below.
 - Missing values are -1, as in the format (a timestamp of -1 is one millisecond before 1970); keys, values and header
   values may be null. A record without headers has an empty list.
-- The limit on unpacked bytes is for each batch. A column that would pass 2 GiB is refused: read in parts.
-- Header fields of a compressed magic 0 or 1 message are those of the wrapper, which knows only its last offset.
+- The limit on decompressed bytes applies to each batch. A column that would exceed 2 GiB is an error: read in parts.
+- Header fields of a compressed magic 0 or 1 message are those of the wrapper, which has only its last offset.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkawire.implementation import load
+from kafkawire._native import load
+from kafkawire.records._scan import scan_batches
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec
 from kafkawire.records.errors import ColumnSizeError, CorruptRecordError, Fault, InvalidRecordError
-from kafkawire.records.scan import scan_batches
+from kafkawire.records.layout import CODEC, CONTROL, DELETE_HORIZON, TRANSACTIONAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kafkawire.records import decode as form
-    from kafkawire.records.kernel import Buffer
+    from kafkawire.records._kernel import decode as form
+    from kafkawire.records._kernel.kernel import Buffer
 else:
-    form = load("kafkawire.records._decode", "kafkawire.records.decode")
+    form = load("kafkawire.records._kernel._decode", "kafkawire.records._kernel.decode")
 
 
 def _schema(fields: list[tuple[str, pa.DataType]]) -> pa.Schema:
@@ -47,7 +48,7 @@ RECORD_SCHEMA = _schema(
         ("headers", HEADERS),
     ]
 )
-"""What a record gives; these are the columns of `to_arrow` unless others are asked for."""
+"""The columns of a record: the default columns of `to_arrow`."""
 
 BATCH_SCHEMA = _schema(
     [
@@ -71,9 +72,9 @@ BATCH_SCHEMA = _schema(
         ("crc", pa.uint32()),
     ]
 )
-"""What a batch header gives: the columns of `batches_to_arrow`, and more that `to_arrow` may be asked for."""
+"""The columns of a batch header: those of `batches_to_arrow`, which `to_arrow` accepts too."""
 
-_FLAGS = {"is_transactional": 0x10, "is_control": 0x20, "has_delete_horizon": 0x40}
+_FLAGS = {"is_transactional": TRANSACTIONAL, "is_control": CONTROL, "has_delete_horizon": DELETE_HORIZON}
 _DERIVED = ("codec", *_FLAGS)
 _CODECS = pa.array([codec.name.lower() for codec in Codec] + [None] * 3, pa.string())
 _FIELDS = {field.name: field for field in (*RECORD_SCHEMA, *BATCH_SCHEMA)}
@@ -81,12 +82,12 @@ _FIELDS = {field.name: field for field in (*RECORD_SCHEMA, *BATCH_SCHEMA)}
 
 @lru_cache(64)
 def _schemas(columns: tuple[str, ...]) -> tuple[pa.Schema, pa.Schema]:
-    """The schema asked for, and that of what the kernel builds for it."""
+    """The requested schema, and that of the columns that the kernel builds for it."""
     unknown = [name for name in columns if name not in _FIELDS]
     if unknown:
         raise InvalidRecordError(f"no column {', '.join(unknown)}; there are {', '.join(_FIELDS)}")
     if len(set(columns)) != len(columns):
-        raise InvalidRecordError(f"a column is asked for twice in {', '.join(columns)}")
+        raise InvalidRecordError(f"a column is requested twice in {', '.join(columns)}")
     stored = [name for name in columns if name not in _DERIVED]
     if len(stored) < len(columns):
         stored += [name for name in ("magic", "attributes") if name not in stored]
@@ -95,7 +96,7 @@ def _schemas(columns: tuple[str, ...]) -> tuple[pa.Schema, pa.Schema]:
 
 def _derive(name: str, magic: pa.Array[Any], attributes: pa.Array[Any]) -> pa.Array[Any]:
     if name == "codec":
-        return _CODECS.take(pc.bit_wise_and(attributes, pa.scalar(7, pa.int16())))
+        return _CODECS.take(pc.bit_wise_and(attributes, pa.scalar(CODEC, pa.int16())))
     flag = pc.not_equal(pc.bit_wise_and(attributes, pa.scalar(_FLAGS[name], pa.int16())), pa.scalar(0, pa.int16()))
     return pc.and_(flag, pc.equal(magic, pa.scalar(2, pa.int8())))
 
@@ -148,7 +149,7 @@ def to_arrow(
 
 
 def batches_to_arrow(buffer: Buffer, *, verify: bool = True) -> pa.RecordBatch:
-    """One row a batch, from the headers alone; nothing is unpacked, and a cut tail is left out.
+    """One row per batch, from the headers alone; nothing is decompressed, and a cut tail is left out.
 
     >>> from kafkawire.records import BatchBuilder
     >>> builder = BatchBuilder(compression="gzip")

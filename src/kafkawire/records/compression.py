@@ -1,21 +1,21 @@
-"""The codecs of record batches: which library does each, and within which bounds.
+"""The codecs of record batches: the library for each, and the limits.
 
 Rules:
-- The size limit is enforced while unpacking: output is asked for in steps, and the step that passes the limit is
-  the last. Small frames that cannot pass it never come here (`unpacking.py`), unless something is wrong with them.
-- gzip always works. The others need the extra `codecs`; without it they fail with a message that says so.
+- The size limit is enforced during decompression: output is read in steps, and the step that exceeds the limit is the
+  last. Small frames that cannot exceed it take a faster path (`decompression.py`), unless they are damaged.
+- gzip always works. The others need the extra `codecs`; without it, the error says so.
 - snappy is written in the xerial framing (blocks of 32 KiB) and read framed or raw; lz4 is written as Kafka's own
-  writer does it (independent blocks of 64 KiB, no sizes, no checksums); levels are always explicit.
-- Magic 0 has a wrong lz4 header checksum (KAFKA-3160): written so for magic 0, not looked at there when read, and
+  writer does (independent blocks of 64 KiB, no sizes, no checksums); levels are always explicit.
+- Magic 0 has a wrong lz4 header checksum (KAFKA-3160): it is written so for magic 0, not checked there when read, and
   verified for magic 1 and 2.
 
-Libraries, by measurement on 16 KiB and 1 MiB of JSON records (MB/s at 16 KiB unless said otherwise):
+Libraries, measured on 16 KiB and 1 MiB of JSON records (MB/s at 16 KiB unless stated otherwise):
 - zstd: zstandard unpacks 1 120, with a kept context, cramjam 740, pyarrow 750 and only with a known size.
-- lz4: lz4.frame unpacks 3 000 and lets other threads run, lz4.block 3 800 where a frame is one block; cramjam 2 200,
+- lz4: lz4.frame unpacks 3 000 and lets other threads run, lz4.block 3 800 if a frame is one block; cramjam 2 200,
   and it packs 5 times slower.
 - snappy: cramjam unpacks 2 300, pyarrow 1 200.
 - gzip: isal unpacks 1 110 (1 300 at 1 MiB), zlib 730 (470), cramjam 640. isal also packs 20 times faster than zlib at
-  level 6 for a tenth more bytes, so it is the default; a level that is asked for is zlib's.
+  level 6 for a tenth more bytes, so it is the default; an explicit level is zlib's.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kafkawire.records import framing
+from kafkawire.records import _framing as framing
 from kafkawire.records.errors import CorruptRecordError, DecompressedSizeError, InvalidRecordError, MissingCodecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.records.kernel import Buffer
+    from kafkawire.records._kernel.kernel import Buffer
 
 MAX_DECOMPRESSED = 128 * 1024 * 1024
-"""The most bytes a batch may unpack to, unless the reader says otherwise."""
+"""The most bytes that a batch may decompress to, unless the reader sets another limit."""
 
 _ROOM = 64 * 1024
 _PIECE = 1024
@@ -67,9 +67,9 @@ class Codec(IntEnum):
 
 
 def library(name: str, codec: Codec) -> Any:
-    """The module that serves an optional codec, or an error that names the extra to install."""
+    """The module of an optional codec; the error names the extra to install."""
     try:
-        # not sys.modules: what another thread is still loading is there, without its functions
+        # not sys.modules: it has modules that another thread is still loading, without their functions
         return import_module(name)
     except ImportError as error:
         raise MissingCodecError(
@@ -78,11 +78,11 @@ def library(name: str, codec: Codec) -> Any:
 
 
 class _LimitError(Exception):
-    """Raised inside this module when the output passes the limit."""
+    """Raised inside this module when the output exceeds the limit."""
 
 
 def _steps(limit: int, packed: int, step: Callable[[int], tuple[bytes, bool]]) -> bytes:
-    """Join the output of `step(room)` until it says that it is done; never ask for more than the limit and one byte."""
+    """Join the output of `step(room)` until it is done; at most the limit and one byte are requested."""
     room = packed * 8 + _ROOM
     done, total = False, 0
     parts: list[bytes] = []
@@ -98,7 +98,7 @@ def _steps(limit: int, packed: int, step: Callable[[int], tuple[bytes, bool]]) -
 
 @cache
 def gzip_library() -> Any:
-    """The fastest module there is for gzip."""
+    """The fastest installed module for gzip."""
     try:
         return import_module("isal.isal_zlib")
     except ImportError:
@@ -122,7 +122,7 @@ def _unpack_gzip(data: Buffer, limit: int, magic: int, *, one_member: bool = Fal
                 return part, True
             if one_member:
                 raise ValueError(f"{len(source) - given} bytes follow it")
-            # What follows a member is copied at its end, so members after the first are given little at a time.
+            # The library copies the data after a member, so members after the first are passed in small pieces.
             member, piece, rest = module.decompressobj(31), _PIECE, b""
         if not rest:
             rest = source[given : given + piece]
@@ -231,7 +231,7 @@ _UNPACK: dict[Codec, Callable[[Buffer, int, int], Buffer]] = {
 
 
 def compress(codec: Codec | int | str, data: Buffer, *, level: int | None = None, magic: int = 2) -> Buffer:
-    """Pack the records of a batch (magic 2) or an inner message set (magic 0 and 1).
+    """Compress the records of a batch (magic 2) or an inner message set (magic 0 and 1).
 
     >>> compress("lz4", b"some records").hex()[:14]
     '04224d18604082'
@@ -240,7 +240,7 @@ def compress(codec: Codec | int | str, data: Buffer, *, level: int | None = None
     if chosen is Codec.NONE:
         return data
     if chosen is Codec.ZSTD and magic < 2:
-        raise InvalidRecordError(f"zstd needs magic 2, asked for with magic {magic}")
+        raise InvalidRecordError(f"zstd needs magic 2, found magic {magic}")
     try:
         return _PACK[chosen](data, level, magic)
     except (MissingCodecError, MemoryError):
@@ -252,9 +252,9 @@ def compress(codec: Codec | int | str, data: Buffer, *, level: int | None = None
 def unpack(
     codec: Codec | int | str, data: Buffer, magic: int, limit: int, position: int, *, one_member: bool = False
 ) -> Buffer:
-    """Unpack any data of a codec, watching the limit; errors carry the position of the batch.
+    """Decompress any data of a codec within the limit; errors have the position of the batch.
 
-    With `one_member`, gzip data that goes on after its first member is an error.
+    With `one_member`, gzip data after the first member is an error.
     """
     try:
         chosen = Codec.of(codec)

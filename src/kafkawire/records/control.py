@@ -1,11 +1,11 @@
-"""What control records say.
+"""The codec of control records: transaction markers, and the records of KRaft.
 
 Rules:
-- The key is an int16 version and an int16 type; longer keys and higher versions are read as version 0, negative is
-  corrupt.
+- The key is an int16 version and an int16 type; longer keys and higher versions are read as version 0. A
+  negative version is corrupt.
 - A transaction marker's value is an int16 version and the int32 epoch of the coordinator.
 - The bodies of the KRaft records begin with their own int16 version.
-- An unknown type, or a body of a later version, is no error: readers must skip it, so it is shown without its content.
+- An unknown type, or a body of a later version, is not an error: readers must skip it, so its marker has no content.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafkawire import messages
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.records.build import BatchBuilder
 from kafkawire.records.errors import CorruptRecordError
 
 if TYPE_CHECKING:
-    from kafkawire.records.kernel import Record
+    from kafkawire.records._kernel.kernel import Record
 
 _KEY = struct.Struct(">hh")
 _MARKER = struct.Struct(">hi")
@@ -41,10 +42,10 @@ class ControlType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A control record: its type, and what it says.
+    """A control record: its type and content.
 
     `coordinator_epoch` is set for commit and abort, `body` (a message of `kafkawire.messages`) for the KRaft types;
-    what is unknown has neither.
+    an unknown type has neither.
     """
 
     offset: int
@@ -54,7 +55,7 @@ class Marker:
 
     @property
     def name(self) -> str:
-        """The type in words."""
+        """The name of the type."""
         return ControlType(self.type).name.lower() if self.type in set(ControlType) else f"unknown {self.type}"
 
 
@@ -65,7 +66,7 @@ CONTROL_BODIES: dict[int, str] = {
     ControlType.KRAFT_VERSION: "KRaftVersionRecord",
     ControlType.KRAFT_VOTERS: "VotersRecord",
 }
-"""The message that a KRaft control record holds, by its type."""
+"""The name of the message in a KRaft control record, by its type."""
 
 
 def transaction_marker(kind: ControlType, coordinator_epoch: int) -> tuple[bytes, bytes]:
@@ -77,8 +78,32 @@ def transaction_marker(kind: ControlType, coordinator_epoch: int) -> tuple[bytes
     return _KEY.pack(0, kind), _MARKER.pack(0, coordinator_epoch)
 
 
+def marker_batch(
+    kind: ControlType, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int
+) -> bytes:
+    """The control batch that ends a transaction, at base offset 0.
+
+    >>> len(marker_batch(ControlType.COMMIT, 7, 0, 3, timestamp=0))
+    78
+    """
+    builder = BatchBuilder(
+        is_control=True, is_transactional=True, producer_id=producer_id, producer_epoch=producer_epoch
+    )
+    builder.append(*transaction_marker(kind, coordinator_epoch), timestamp=timestamp)
+    return builder.build()
+
+
+def is_abort(key: bytes) -> bool:
+    """Whether the key of a control record is that of an abort marker.
+
+    >>> is_abort(transaction_marker(ControlType.ABORT, 3)[0]), is_abort(b"")
+    (True, False)
+    """
+    return len(key) >= _KEY.size and _KEY.unpack_from(key)[1] == ControlType.ABORT
+
+
 def read_marker(record: Record, position: int = 0) -> Marker:
-    """What a record of a control batch says; `position` is that of the batch, for errors."""
+    """The marker in a record of a control batch; `position` is that of the batch, for errors."""
     key, value = record.key or b"", record.value or b""
     if len(key) < _KEY.size:
         raise CorruptRecordError(f"control key of {len(key)} bytes, expected 4 or more", position=position)

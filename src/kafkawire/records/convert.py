@@ -1,26 +1,26 @@
-"""Batches of one format as another, as brokers do it for clients of another age.
+"""Conversion of batches between formats, as brokers do for older clients.
 
 Rules:
-- A batch that has the wanted format already is kept byte for byte.
-- Down: control batches are left out (old clients cannot see them), header, producer and transaction fields are lost,
-  and zstd, which old formats cannot hold, is refused. Up: producer fields are absent.
-- Offsets, keys, values and codecs are kept. Timestamps are kept where both formats have them; the append time stays
-  one.
-- Consecutive messages without a batch around them become one batch when they go up.
+- A batch that already has the requested format is kept byte for byte.
+- Down: control batches are dropped, because old clients cannot read them. Header, producer and transaction fields are
+  lost. zstd is an error, because old formats lack it. Up: producer fields are absent.
+- Offsets, keys, values and codecs are kept. Timestamps and their type are kept if both formats have them.
+- Up: consecutive messages without a wrapper become one batch.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkawire.records._reader import read_batches
 from kafkawire.records.build import BatchBuilder
 from kafkawire.records.compression import MAX_DECOMPRESSED, Codec
 from kafkawire.records.errors import InvalidRecordError
-from kafkawire.records.reader import read_batches
+from kafkawire.records.layout import CODEC
 
 if TYPE_CHECKING:
-    from kafkawire.records.kernel import Buffer
-    from kafkawire.records.reader import Batch
+    from kafkawire.records._kernel.kernel import Buffer
+    from kafkawire.records._reader import Batch
 
 _BATCH_BYTES = 1024 * 1024
 
@@ -55,7 +55,7 @@ def convert(buffer: Buffer, to_magic: int, *, verify: bool = True, max_decompres
 
 
 def _is_loose(batch: Batch, to_magic: int) -> bool:
-    return batch.magic < to_magic == 2 and not batch.attributes & 7
+    return batch.magic < to_magic == 2 and not batch.attributes & CODEC
 
 
 def _can_join(loose: list[Batch], batch: Batch) -> bool:

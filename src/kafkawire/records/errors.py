@@ -1,8 +1,8 @@
-"""What the records layer refuses, and the words for it.
+"""The errors of the records layer, and their messages.
 
 Rules:
-- Corruption is named by the position of its batch in the buffer that was read, so that a hex view can be opened there.
-- Both forms of the kernel report a fault as (code, where, found, expected); the words are made here, once.
+- A corruption error has the position of its batch in the buffer, so that a hex view can be opened there.
+- Both forms of the kernel report a fault as (code, where, found, expected); this module words all messages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafkawire.exceptions import KafkaWireError
 
 
 class RecordsError(KafkaWireError):
-    """Anything the records layer refuses."""
+    """Base class of all errors of the records layer."""
 
 
 class CorruptRecordError(RecordsError):
@@ -26,7 +26,7 @@ class CorruptRecordError(RecordsError):
 
 
 class DecompressedSizeError(CorruptRecordError):
-    """A batch that unpacks to more bytes than the reader allows."""
+    """A batch that decompresses to more bytes than the reader allows."""
 
 
 class ColumnSizeError(RecordsError):
@@ -34,7 +34,7 @@ class ColumnSizeError(RecordsError):
 
 
 class InvalidRecordError(RecordsError):
-    """Something that no batch can hold, refused when it is written."""
+    """A value that no batch can hold, raised when it is written."""
 
 
 class MissingCodecError(RecordsError, ImportError):
@@ -42,7 +42,7 @@ class MissingCodecError(RecordsError, ImportError):
 
 
 class Fault(IntEnum):
-    """Why bytes are corrupt, as the kernel reports it; `_record.h` has the same numbers."""
+    """The kinds of corruption that the kernel reports; `_record.h` has the same numbers."""
 
     NONE = 0
     SIZE = 1
@@ -77,12 +77,12 @@ _WORDS = {
     Fault.WRAPPER_OFFSET: "wrapper offset {found} is smaller than the last inner offset {expected}",
     Fault.EMPTY_WRAPPER: "compressed message without inner messages",
     Fault.NULL_WRAPPER: "compressed message with a null value",
-    Fault.OVERFLOW: "a column would pass 2 GiB; read the bytes before this batch and the rest apart",
+    Fault.OVERFLOW: "a column would exceed 2 GiB; read the bytes before this batch and the rest separately",
 }
 
 
 def describe_fault(code: int, where: int, found: int, expected: int) -> str:
-    """Words for a fault.
+    """The message of a fault.
 
     >>> describe_fault(Fault.MAGIC, 0, 7, 0)
     'magic 7, expected 0, 1 or 2'

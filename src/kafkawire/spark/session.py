@@ -1,12 +1,14 @@
-"""Starting Spark with the settings that the data sources were measured with.
+"""Start Spark with the settings that the data sources were measured with, and register the data sources.
 
 Rules:
-- Java is looked for before Spark is started, so that a missing one is said in words and not in a stack trace.
-- Workers run this interpreter: the package that the driver uses is the package that they use.
-- Under spark-submit, and where a session is running already, that session is used and only settings that a running
-  session takes are applied.
-- What anybody else says goes before what we say: settings given here, to spark-submit, and in spark-defaults.conf.
-- With a log file, everything that the JVM would print goes there; without, Spark is told to print errors only.
+- Java is looked up before Spark starts, so that a missing one gives a clear error and not a stack trace.
+- Workers run this interpreter, and thus the same package as the driver.
+- Under spark-submit, or if a session is already running, that session is used. Only settings that a running session
+  accepts are then applied.
+- User settings (arguments, spark-submit, spark-defaults.conf) override our defaults.
+- With a log file, all output of the JVM goes there. Without one, Spark prints errors only.
+- Spark finds the data sources of an installed package by the `pyspark_kafkawire*` modules. `register` saves that
+  search, and is required for a package from `--py-files`.
 """
 
 from __future__ import annotations
@@ -40,14 +42,14 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.log.level": "ERROR",
 }
 LITTLE_DATA: Final[Mapping[str, str]] = {
-    # Queries that are over in a moment gain nothing from the optimising compiler, nor from code made for each of them,
-    # and both compete with the queries for the processors.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",  # those of the user come after
+    # Short queries gain nothing from the optimising JIT and from code generation, which compete with them for the
+    # processors.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",  # options of the user follow
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
 }
-"""What a session is quicker with where there is little to read."""
+"""Settings that make a session faster for small inputs."""
 _NAMED: Final = re.compile(r"^\s*([^\s#!=:][^\s=:]*)", re.MULTILINE)  # in a file of Java properties
 _LOOPBACK: Final = "127.0.0.1"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
@@ -55,8 +57,8 @@ _LAST_WORDS: Final = re.compile(r"^(?:Exception in thread \"main\" [\w.$]+: |Err
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
-    # By default Hadoop starts some ten processes (readlink, chmod) for each file of a checkpoint on a local disk, which
-    # is most of what a trigger costs. This way it starts two, and renames files into place all the same.
+    # By default Hadoop starts about ten processes (readlink, chmod) for each file of a checkpoint on a local disk. This
+    # is most of the cost of a trigger. With this class it starts two, and still renames files atomically.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -71,9 +73,9 @@ def build_session(
     defaults: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> SparkSession:
-    """A Spark session with kafkawire's data sources registered; a master of None is left to spark-submit.
+    """Build a Spark session with kafkawire's data sources; with a master of None, spark-submit chooses the master.
 
-    Settings given here, to spark-submit or in spark-defaults.conf go before ours, which `defaults` add to.
+    `settings`, spark-submit and spark-defaults.conf override our defaults; `defaults` adds to them.
 
     >>> from kafkawire.spark import build_session
     >>> spark = build_session("local[1]")  # doctest: +SKIP
@@ -82,10 +84,8 @@ def build_session(
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    from kafkawire.spark.registration import register
-
     if _SUBMITTED in os.environ:
-        SparkContext._ensure_initialized()  # before that, a SparkConf does not know what was submitted
+        SparkContext._ensure_initialized()  # a SparkConf has the submitted settings only after this call
     conf = SparkConf().setAppName(app_name).setAll(list((settings or {}).items()))
     for name, value in settings_for(master, defaults).items():
         conf.setIfMissing(name, value)
@@ -99,12 +99,12 @@ def build_session(
 
 
 def default_master() -> str | None:
-    """Every processor of this machine; under spark-submit, what that was told."""
+    """All processors of this machine; None under spark-submit, which has its own master."""
     return None if _SUBMITTED in os.environ else "local[*]"
 
 
 def require_spark() -> None:
-    """Say what to install where PySpark or Java is not."""
+    """Raise an error that names what to install if PySpark or Java is missing."""
     if find_spec("pyspark") is None:
         raise SessionError("PySpark is not installed; run: pip install 'kafkawire[spark]'")
     if not _is_running():
@@ -125,20 +125,20 @@ def running_session(
     defaults: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """A session for the length of a block: stopped at its end, unless it was running before."""
+    """A session for a block; stopped at its end, unless it was running before."""
     require_spark()
     from pyspark import SparkContext
 
-    from kafkawire.spark.watching import run_aside
+    from kafkawire.spark._pipeline.progress import run_uninterrupted
 
     was_running = SparkContext._active_spark_context is not None
 
     def build() -> SparkSession:
         return build_session(master, settings=settings, defaults=defaults, log_file=log_file)
 
-    # An interrupt that reaches PySpark while it starts the virtual machine leaves that behind for good. One that does
-    # not reach it ends this process, and the virtual machine sees that.
-    spark = build() if was_running else run_aside(build)
+    # An interrupt while PySpark starts the JVM would leave the JVM running. If the interrupt only ends this process,
+    # the JVM notices and exits.
+    spark = build() if was_running else run_uninterrupted(build)
     try:
         yield spark
     finally:
@@ -147,7 +147,7 @@ def running_session(
 
 
 def settings_for(master: str | None, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a session is started with where nobody said otherwise; spark-defaults.conf may have."""
+    """Our defaults for a session, without those that spark-defaults.conf sets."""
     local = _LOCAL_SETTINGS if master and master.startswith("local") else {}
     administered = _administered()
     ours = {**SETTINGS, **local, **(defaults or {})}
@@ -155,7 +155,7 @@ def settings_for(master: str | None, defaults: Mapping[str, str] | None = None) 
 
 
 def _administered() -> set[str]:
-    """The settings that spark-defaults.conf has; what we pass to Spark when it starts would replace them."""
+    """The names in spark-defaults.conf, which settings passed at the start would override."""
     from pyspark.find_spark_home import _find_spark_home
 
     folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
@@ -185,6 +185,21 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
         SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, Py4JError) as error:
         where = f"; see {log_file}" if log_file else ""
-        told = _LAST_WORDS.findall(log_file.read_text("utf-8", "replace")) if log_file else []
-        reason = [*told[-1:], *str(error).strip().splitlines(), type(error).__name__]
+        printed = _LAST_WORDS.findall(log_file.read_text("utf-8", "replace")) if log_file else []
+        reason = [*printed[-1:], *str(error).strip().splitlines(), type(error).__name__]
         raise SessionError(f"Spark did not start: {reason[0]}{where}") from error
+
+
+def register(spark: SparkSession) -> None:
+    """Register the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures` with a session.
+
+    >>> from kafkawire.spark import register
+    >>> register(spark)  # doctest: +SKIP
+    """
+    from kafkawire.spark._captures.source import CapturesDataSource
+    from kafkawire.spark._segments.source import SegmentsDataSource
+    from kafkawire.spark._topics.source import TopicsDataSource
+
+    spark.dataSource.register(SegmentsDataSource)
+    spark.dataSource.register(CapturesDataSource)
+    spark.dataSource.register(TopicsDataSource)

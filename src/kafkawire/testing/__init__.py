@@ -13,14 +13,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.loading import load_when_asked
+from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
-    from kafkawire.testing.faults import RecordedRequest
-    from kafkawire.testing.running import RunningBroker
+    from kafkawire.testing._async_broker import AsyncBroker
+    from kafkawire.testing._faults import ImpossibleOrderError, UnusedFaultError
+    from kafkawire.testing._requests import RecordedRequest
+    from kafkawire.testing._running import RunningBroker, UnknownSettingError, WaitTimeoutError
+    from kafkawire.testing.faulty_files import Fault, FaultyFiles
+    from kafkawire.testing.manual_clock import ManualClock
 
-__all__ = ["RecordedRequest", "RunningBroker"]
+__all__ = [
+    "AsyncBroker",
+    "Fault",
+    "FaultyFiles",
+    "ImpossibleOrderError",
+    "ManualClock",
+    "RecordedRequest",
+    "RunningBroker",
+    "UnknownSettingError",
+    "UnusedFaultError",
+    "WaitTimeoutError",
+]
 
-# pytest imports the plugin in every run; only tests that want a broker pay for one.
-if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
-    __getattr__ = load_when_asked(__name__, {"RecordedRequest": "faults", "RunningBroker": "running"})
+# pytest imports the plugin in every run, so the broker is imported only when a test uses one.
+_HOMES = {
+    "AsyncBroker": "_async_broker",
+    "Fault": "faulty_files",
+    "FaultyFiles": "faulty_files",
+    "ImpossibleOrderError": "_faults",
+    "ManualClock": "manual_clock",
+    "RecordedRequest": "_requests",
+    "RunningBroker": "_running",
+    "UnknownSettingError": "_running",
+    "UnusedFaultError": "_faults",
+    "WaitTimeoutError": "_running",
+}
+
+if not TYPE_CHECKING:  # a type checker that saw it would accept any name
+    __getattr__ = load_when_asked(__name__, _HOMES)

@@ -1,10 +1,13 @@
 """The pytest plugin: a Kafka broker as a fixture.
 
 Rules:
-- `kafka_broker` is fresh for every test, in memory, and starts in milliseconds.
-- `kafka_topic` is a topic of its own in it, named after the test.
-- `kafka_broker_factory` makes brokers with settings or data directories, and stops them with the test.
-- Nothing of the broker is imported before a test asks for one.
+- `kafka_broker` is new for every test, in memory, and starts in milliseconds.
+- `kafka_topic` is a topic in it, named after the test.
+- `kafka_broker_session` is one broker for the whole run, for tests that share it; each uses topics of its own.
+- `async_kafka_broker` is the same as `kafka_broker`, with coroutines for the calls that wait.
+- A fault that no request met fails its test.
+- `kafka_broker_factory` starts brokers with settings or data directories, and stops them after the test.
+- The broker is imported when a test first uses one.
 """
 
 from __future__ import annotations
@@ -18,15 +21,16 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkawire.testing.running import RunningBroker
+    from kafkawire.testing._async_broker import AsyncBroker
+    from kafkawire.testing._running import RunningBroker
 
 LONGEST_NAME = 249
 
 
 @pytest.fixture
 def kafka_broker_factory() -> Iterator[Callable[..., RunningBroker]]:
-    """Make brokers: `kafka_broker_factory(data_dir=..., config={...})`."""
-    from kafkawire.testing.running import RunningBroker
+    """Start brokers: `kafka_broker_factory(data_dir=..., config={...})`."""
+    from kafkawire.testing._running import RunningBroker
 
     with ExitStack() as stack:
 
@@ -38,8 +42,27 @@ def kafka_broker_factory() -> Iterator[Callable[..., RunningBroker]]:
 
 @pytest.fixture
 def kafka_broker(kafka_broker_factory: Callable[..., RunningBroker]) -> RunningBroker:
-    """A broker of this test's own; `kafka_broker.bootstrap_servers` is for clients."""
+    """A broker for this test; `kafka_broker.bootstrap_servers` is its address."""
     return kafka_broker_factory()
+
+
+@pytest.fixture(scope="session")
+def kafka_broker_session() -> Iterator[RunningBroker]:
+    """A broker that all tests of a run share."""
+    from kafkawire.testing._running import RunningBroker
+
+    with RunningBroker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def async_kafka_broker() -> Iterator[AsyncBroker]:
+    """A broker for this test, with coroutines; `async_kafka_broker.bootstrap_servers` is its address."""
+    from kafkawire.testing._async_broker import AsyncBroker
+
+    made = AsyncBroker()
+    with made.broker:
+        yield made
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from kafkawire.wire.errors import (
     UnsupportedRequestError,
     WireError,
 )
-from kafkawire.wire.frames import FrameReader
 from kafkawire.wire.headers import (
     decode_request,
     decode_request_header,
@@ -25,6 +24,7 @@ from kafkawire.wire.headers import (
     encode_response_parts,
 )
 from kafkawire.wire.negotiation import Negotiated, answer_supported, answer_unsupported, common_version, retry_version
+from kafkawire.wire.receive_buffer import FrameReader, ReceiveBuffer
 
 __all__ = [
     "CorrelationError",
@@ -32,6 +32,7 @@ __all__ = [
     "FrameReader",
     "Negotiated",
     "NegotiationError",
+    "ReceiveBuffer",
     "UnknownApiError",
     "UnsupportedRequestError",
     "WireError",

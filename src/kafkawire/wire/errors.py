@@ -1,4 +1,4 @@
-"""What a peer can send that is not the protocol; raised by frames and headers, and never anything else."""
+"""Errors for bytes that violate the protocol; frames and headers raise no others."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class WireError(KafkaWireError):
-    """A peer does not speak the protocol as expected."""
+    """A peer violates the protocol."""
 
 
 class FrameError(WireError):
-    """A frame whose length cannot be believed, or bytes that are not one whole frame."""
+    """A frame with an invalid length, or bytes that are not one complete frame."""
 
 
 class UnknownApiError(WireError):
-    """A request for an API key that the protocol does not have."""
+    """A request for an unknown API key."""
 
     def __init__(self, header: RequestHeader) -> None:
         super().__init__(f"unknown API key {header.request_api_key} (version {header.request_api_version})")
@@ -27,7 +27,7 @@ class UnknownApiError(WireError):
 
 
 class UnsupportedRequestError(WireError):
-    """A request in a version that its API does not have; the header was read all the same."""
+    """A request in a version that its API does not have; its header is available."""
 
     def __init__(self, header: RequestHeader, name: str, versions: str) -> None:
         super().__init__(f"{name} version {header.request_api_version}: expected one of {versions}")
@@ -35,7 +35,7 @@ class UnsupportedRequestError(WireError):
 
 
 class CorrelationError(WireError):
-    """A response that answers another request than the one it is read for."""
+    """A response to another request than the expected one."""
 
 
 class NegotiationError(WireError):

@@ -4,14 +4,13 @@ Rules:
 - The header's version follows from the API and the body's version (`Api.request_header_version`); a request header of
   an unknown version is still readable, because the client id never takes the compact form.
 - Offsets in errors count from the start of the frame, its size included.
-- A response is read with what its request asked; an ApiVersions response may come as version 0 whatever was asked
-  (KIP-511).
+- A response is decoded in the version of its request. An ApiVersions response may have version 0 in any case (KIP-511).
 """
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from kafkawire.messages import (
     Api,
@@ -23,13 +22,15 @@ from kafkawire.messages import (
     api,
 )
 from kafkawire.wire.errors import CorrelationError, UnknownApiError, UnsupportedRequestError, WireError
-from kafkawire.wire.frames import LARGEST, SIZE, check_total, frame, unframe
+from kafkawire.wire.frames import LARGEST, SIZE, check_total, unframe
 
 if TYPE_CHECKING:
+    from kafkawire._codec.parts import Part
     from kafkawire.messages import Message
 
 API_VERSIONS: Final = 18
 KEY_AND_VERSION: Final = struct.Struct(">hh")
+_ID: Final = struct.Struct(">i")
 _SIZE_AND_ID: Final = struct.Struct(">ii")
 
 
@@ -50,12 +51,29 @@ def encode_request_parts(
     message: Message, *, version: int, correlation_id: int, client_id: str | None = None
 ) -> list[bytes | memoryview]:
     """A request as the parts of one frame, record payloads neither copied nor joined."""
-    which = _api_of(message, "request")
-    header = RequestHeader(
-        request_api_key=which.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
-    )
-    body = message.encode_parts(version)
-    return frame([header.encode(which.request_header_version(version)), *body])
+    return RequestWriter(_api_of(message, "request"), version, client_id).write(message, correlation_id)
+
+
+class RequestWriter:
+    """Writes the requests of one API in one version; the constant part of their headers is encoded once."""
+
+    __slots__ = ("_after_id", "_key_and_version", "_version")
+
+    def __init__(self, which: Api, version: int, client_id: str | None) -> None:
+        header = RequestHeader(request_api_key=which.key, request_api_version=version, client_id=client_id)
+        encoded = header.encode(which.request_header_version(version))
+        self._version = version
+        self._key_and_version = encoded[: KEY_AND_VERSION.size]
+        self._after_id = encoded[KEY_AND_VERSION.size + _ID.size :]
+
+    def write(self, message: Message, correlation_id: int) -> list[bytes | memoryview]:
+        """A request as the parts of one frame, record payloads neither copied nor joined."""
+        parts = message.encode_parts(self._version)
+        header = self._key_and_version + _ID.pack(correlation_id) + self._after_id
+        size = len(header) + sum(map(len, parts))
+        if size > LARGEST:
+            check_total(size)
+        return [SIZE.pack(size) + header, *parts]
 
 
 def encode_response(message: Message, *, api_key: int, version: int, correlation_id: int) -> bytes:
@@ -71,11 +89,11 @@ def encode_response_parts(
     which = _api_of(message, "response")
     if which.key != api_key:
         raise WireError(f"{type(message).__name__} answers API key {which.key}, not {api_key}")
-    return ResponseWriter(which, version).write(message, correlation_id)[0]
+    return cast("list[bytes | memoryview]", ResponseWriter(which, version).write(message, correlation_id)[0])
 
 
 class ResponseWriter:
-    """Writes the responses of one API in one version; what they all begin with is made once.
+    """Writes the responses of one API in one version; their common header is built once.
 
     >>> from kafkawire.messages import HeartbeatResponse
     >>> parts, size = ResponseWriter(api("Heartbeat"), 4).write(HeartbeatResponse(error_code=25), 7)
@@ -91,9 +109,12 @@ class ResponseWriter:
         self._header_size = len(header)
         self._after_id = header[SIZE.size :]
 
-    def write(self, message: Message, correlation_id: int) -> tuple[list[bytes | memoryview], int]:
-        """A response as the parts of one frame, record payloads neither copied nor joined; the size of all."""
-        parts = message.encode_parts(self._version)
+    def write(self, message: Message, correlation_id: int) -> tuple[list[Part], int]:
+        """A response as the parts of one frame, and the size of all.
+
+        Records are neither copied nor joined. External ones (`_codec.parts`) are parts as they are.
+        """
+        parts = cast("list[Part]", message.encode_parts(self._version))
         size = self._header_size + (len(parts[0]) if len(parts) == 1 else sum(map(len, parts)))
         if size > LARGEST:
             check_total(size)
@@ -106,7 +127,7 @@ class ResponseWriter:
 
 
 def decode_request_header(data: bytes | bytearray | memoryview) -> tuple[RequestHeader, int]:
-    """The header of a request frame, and the offset of its body; the version may be one nobody knows."""
+    """The header of a request frame, and the offset of its body; the version may be unknown."""
     view = unframe(data)
     if len(view) < SIZE.size + KEY_AND_VERSION.size:
         raise WireError(f"expected a request header, found a frame of {len(view) - SIZE.size} bytes")
@@ -123,7 +144,7 @@ def decode_request(
 ) -> tuple[RequestHeader, Message]:
     """The header and the message of a request frame.
 
-    UnknownApiError and UnsupportedRequestError carry the header, for whoever must answer.
+    UnknownApiError and UnsupportedRequestError carry the header, so that a broker can respond.
     """
     header, offset = decode_request_header(data)
     which = api(header.request_api_key)
@@ -143,22 +164,44 @@ def decode_response(
 ) -> tuple[ResponseHeader, Message]:
     """The header and the message of a response frame to a request of this API and version.
 
-    Where a correlation id is given, the response must carry it.
+    If a correlation id is given, the response must have the same one.
     """
-    which = api(api_key)
-    view = unframe(data)
-    header, offset = ResponseHeader.decode_prefix(view, which.response_header_version(version), SIZE.size)
-    if correlation_id is not None and header.correlation_id != correlation_id:
-        raise CorrelationError(
-            f"{which.name} v{version}: expected a response to request {correlation_id}, "
-            f"found one to {header.correlation_id}"
-        )
-    try:
-        return header, _body(which.response, view, version, offset, allow_trailing)
-    except DecodeError:
-        if api_key != API_VERSIONS or version == 0:
-            raise
-        return header, _body(ApiVersionsResponse, view, 0, offset, allow_trailing)
+    return ResponseReader(api(api_key), version).read(data, correlation_id, allow_trailing=allow_trailing)
+
+
+class ResponseReader:
+    """Reads the responses of one API in one version."""
+
+    __slots__ = ("_header_version", "_response", "name", "version")
+
+    def __init__(self, which: Api, version: int) -> None:
+        self.name, self.version = which.name, version
+        self._response = which.response
+        self._header_version = which.response_header_version(version)
+
+    def read(
+        self,
+        data: bytes | bytearray | memoryview,
+        correlation_id: int | None = None,
+        *,
+        allow_trailing: bool = False,
+    ) -> tuple[ResponseHeader, Message]:
+        """The header and the message of a response frame."""
+        view = memoryview(data)
+        if len(view) < SIZE.size or SIZE.unpack_from(view)[0] != len(view) - SIZE.size:
+            unframe(data)  # raises the error
+        header, offset = ResponseHeader.decode_prefix(view, self._header_version, SIZE.size)
+        if correlation_id is not None and header.correlation_id != correlation_id:
+            raise CorrelationError(
+                f"{self.name} v{self.version}: expected a response to request {correlation_id}, "
+                f"found one to {header.correlation_id}"
+            )
+        try:
+            return header, _body(self._response, view, self.version, offset, allow_trailing)
+        except DecodeError:
+            if self._response is not ApiVersionsResponse or self.version == 0:
+                raise
+            return header, _body(ApiVersionsResponse, view, 0, offset, allow_trailing)
 
 
 def _body(

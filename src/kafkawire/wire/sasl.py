@@ -1,12 +1,12 @@
 """The client's side of SASL exchanges: PLAIN and SCRAM (RFC 5802, 7677), as state machines without I/O.
 
 Rules:
-- `first` gives the opening message, `answer(challenge)` the next one, until `done`; what a server must not say is a
+- `first` returns the opening message, `answer(challenge)` the next one, until `done`. An invalid challenge raises
   SaslError.
-- A SCRAM server proves that it knows the password too: a wrong proof is refused, even after the broker said yes.
-- Names and passwords are UTF-8 as they are: Kafka stores them without SASLprep, so preparing them would lock out those
+- A SCRAM server proves that it knows the password too: a wrong proof is refused, even after the broker accepted ours.
+- Names and passwords are sent as plain UTF-8. Kafka stores them without SASLprep, so SASLprep would lock out users
   whose names it changes.
-- Fewer than 4096 iterations are refused, as Kafka's own client does; more than a million would only keep us busy.
+- Fewer than 4096 iterations are refused, as in Kafka's own client. More than a million would only waste time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_CHANNEL_BINDING: Final = "n,,"
 
 
 class SaslError(WireError):
-    """An exchange that cannot go on, and what the server said or left out."""
+    """An exchange that cannot continue, with what the server sent or left out."""
 
 
 class SaslClient(Protocol):
@@ -144,7 +144,7 @@ def _attributes(message: str, mechanism: str) -> dict[str, str]:
         if len(name) != 1 or not equals:
             raise SaslError(f"{mechanism}: expected attributes such as r=..., found {part[:40]!r}")
         if name == "m":
-            raise SaslError(f"{mechanism}: the server asks for an extension that nobody knows: {value[:40]!r}")
+            raise SaslError(f"{mechanism}: the server asks for an unknown extension: {value[:40]!r}")
         found.setdefault(name, value)
     return found
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import ask
+from tests.broker.node_requests import ask
 
 from kafkawire.messages import CreateTopicsRequest, CreateTopicsResponse
+from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import api
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 Wanted = CreateTopicsRequest.CreatableTopic
 Config = CreateTopicsRequest.CreatableTopicConfig
@@ -80,7 +80,7 @@ def test_validating_makes_nothing(node: Node) -> None:
         (assigned((0, [])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_what_cannot_be_is_refused_and_not_made(
+def test_an_impossible_topic_is_refused_and_not_created(
     node: Node, topic: CreateTopicsRequest.CreatableTopic, error: ErrorCode
 ) -> None:
     (refused,) = create(node, topic)

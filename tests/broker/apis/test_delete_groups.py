@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import DeleteGroupsRequest, api
 from kafkawire.messages.errors import ErrorCode
@@ -14,7 +14,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 
 @pytest.mark.parametrize("version", list(api("DeleteGroups").versions))
@@ -28,6 +28,8 @@ def test_every_version_forgets_groups_that_have_no_members(talk: Talk, version: 
         "none": ErrorCode.GROUP_ID_NOT_FOUND,
     }
     assert [group.group_id for group in talk.node.groups] == [GROUP]
+    explained = {each.group_id for each in answer.results if each.error_message}
+    assert explained == ({GROUP, "none"} if version >= 3 else set())
 
 
 def test_a_deleted_group_does_not_come_back(talk: Talk, open_node: Callable[..., Node]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.scene import subscription
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
+from tests.broker.groups.manual_coordinator import subscription
 
-from kafkawire.broker import operations
+from kafkawire.broker import _acl_bits as operations
 from kafkawire.messages import DescribeGroupsRequest, api
 from kafkawire.messages.errors import ErrorCode
 
@@ -37,12 +37,13 @@ def test_a_group_that_is_not_there_is_dead(talk: Talk, version: int) -> None:
 @pytest.mark.parametrize("version", [3, 4, 5, 6])
 def test_authorized_operations_are_all_of_them(talk: Talk, version: int) -> None:
     talk.commit(1)
-    request = DescribeGroupsRequest(groups=[GROUP], include_authorized_operations=True)
-    (group,) = talk.ask(request, version).groups
-    assert group.authorized_operations == operations.GROUP
+    request = DescribeGroupsRequest(groups=[GROUP, "none"], include_authorized_operations=True)
+    group, missing = talk.ask(request, version).groups
+    assert group.authorized_operations == 3400
+    assert missing.authorized_operations == (3400 if version < 6 else operations.NOT_ASKED)
 
 
-def test_a_group_in_a_rebalance_does_not_tell_what_is_about_to_change(talk: Talk) -> None:
+def test_a_group_in_a_rebalance_does_not_return_what_is_about_to_change(talk: Talk) -> None:
     talk.member()
     talk.join()
     (group,) = talk.ask(DescribeGroupsRequest(groups=[GROUP])).groups

@@ -6,17 +6,17 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import answer, ask
+from tests.broker.node_requests import answer, ask
 from tests.messages.samples import random_message
 
-from kafkawire.broker.dispatch import Call, Dispatcher
-from kafkawire.broker.metrics import Metrics
-from kafkawire.broker.serving import served_apis
+from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+from kafkawire.broker._dispatch.registry import served_apis
+from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.messages.errors import error_for
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 EACH = [
     pytest.param(served.api.name, version, id=f"{served.api.name}-{version}")

@@ -6,20 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import answer, ask, batch, begin, values
+from tests.broker.node_requests import answer, ask, batch, begin, values
 
-from kafkawire.broker.dispatch import Dispatcher
-from kafkawire.broker.metrics import Metrics
+from kafkawire.broker._dispatch.dispatcher import Dispatcher
+from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.messages import FetchRequest, FetchResponse
+from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import api
 from kafkawire.records import read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
+    from kafkawire.testing.manual_clock import ManualClock
 
     Partition = FetchRequest.FetchPartition
 
@@ -55,6 +55,16 @@ def test_every_version_reads_records_in_a_format_its_clients_know(node: Node, ve
     assert {each.magic for each in read_batches(found.records or b"")} == {expected}
 
 
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+@pytest.mark.parametrize(("codec", "expected"), [("none", [b"c", b"d"]), ("gzip", [b"a", b"b", b"c", b"d"])])
+def test_what_old_clients_get_begins_at_the_offset_unless_it_is_compressed(
+    node: Node, version: int, codec: str, expected: list[bytes]
+) -> None:
+    node.append("orders", 0, batch(b"a", b"b", b"c", compression=codec))
+    node.append("orders", 0, batch(b"d"))
+    assert values(only(ask(node, fetch(node, 2), version)).records) == expected
+
+
 def test_the_batch_that_holds_the_offset_comes_whole(node: Node) -> None:
     node.append("orders", 0, batch(b"a", b"b", b"c"))
     assert values(only(ask(node, fetch(node, 2))).records) == [b"a", b"b", b"c"]
@@ -74,7 +84,7 @@ def test_at_the_end_there_is_nothing_and_no_error(node: Node) -> None:
     assert (found.error_code, found.records, found.high_watermark) == (0, b"", 1)
 
 
-def test_unknown_topics_and_partitions_are_told(node: Node) -> None:
+def test_unknown_topics_and_partitions_are_errors(node: Node) -> None:
     assert only(ask(node, fetch(node, 0, topic="other"), 12)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert only(ask(node, fetch(node, 0, topic="other"), 13)).error_code == ErrorCode.UNKNOWN_TOPIC_ID
     codes = [each.error_code for each in partitions(ask(node, fetch(node, 0, 0, 0)))]
@@ -117,7 +127,7 @@ def test_before_version_three_the_limit_is_hard_and_a_batch_is_cut(node: Node, m
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_what_old_clients_get_is_in_their_format_and_what_cannot_be_is_refused(node: Node, magic: int) -> None:
+def test_old_clients_get_records_in_their_format_or_an_error(node: Node, magic: int) -> None:
     node.append("orders", 0, batch(b"a", b"b"))
     node.append("orders", 0, batch(b"c", magic=1))
     version = 1 if magic == 0 else 3
@@ -144,7 +154,7 @@ def test_epochs_that_are_not_in_charge_are_refused(node: Node) -> None:
     assert only(ask(node, request, 8)).error_code == 0
 
 
-def test_a_reader_of_another_history_is_told_where_it_parts(node: Node) -> None:
+def test_a_reader_of_another_history_gets_the_offset_where_it_differs(node: Node) -> None:
     node.append("orders", 0, batch(b"a", b"b"))
     node.leader_epoch = 2
     node.append("orders", 0, batch(b"c", b"d"))
@@ -192,7 +202,7 @@ def test_a_waiting_fetch_wakes_on_append(node: Node) -> None:
         return answer(node, call)  # type: ignore[no-any-return]  # read back from bytes
 
     assert [values(each.records) for each in partitions(asyncio.run(scenario()))] == [[], [b"a"]]
-    assert len(node.watchers) == 0
+    assert len(node.watches) == 0
 
 
 def test_an_append_before_the_wait_has_begun_is_not_missed(node: Node) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import ask
+from tests.broker.node_requests import ask
 
-from kafkawire.broker.listeners import Endpoint
-from kafkawire.broker.serving import served_apis
+from kafkawire.broker._net.listeners import Endpoint
 from kafkawire.messages import FindCoordinatorRequest, api
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 VERSIONS = list(api("FindCoordinator").versions)
 
@@ -42,7 +41,7 @@ def test_many_keys_are_asked_for_at_once(node: Node, version: int) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
 @pytest.mark.parametrize("kind", [2, 3, -1])
-def test_what_is_not_served_is_an_invalid_request(node: Node, version: int, kind: int) -> None:
+def test_a_type_that_is_not_served_is_an_invalid_request(node: Node, version: int, kind: int) -> None:
     answer = ask(node, find(version, kind=kind), version)
     found = answer if version < 4 else answer.coordinators[0]
     assert (found.error_code, found.node_id) == (ErrorCode.INVALID_REQUEST, -1)
@@ -50,8 +49,10 @@ def test_what_is_not_served_is_an_invalid_request(node: Node, version: int, kind
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-def test_transactions_are_looked_after_where_they_are_served(node: Node, version: int) -> None:
+def test_asking_for_a_transactional_id_makes_the_log_of_transactions(node: Node, version: int) -> None:
     answer = ask(node, find(version, kind=1), version)
     found = answer if version < 4 else answer.coordinators[0]
-    served = api("AddPartitionsToTxn").key in served_apis()
-    assert found.error_code == (ErrorCode.NONE if served else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    assert (found.error_code, found.node_id) == (ErrorCode.NONE, node.id)
+    topic = node.topics.get("__transaction_state")
+    assert (topic.partitions, topic.configs["cleanup.policy"]) == (50, "compact")
+    assert topic.configs["compression.type"] == "uncompressed"

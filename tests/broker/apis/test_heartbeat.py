@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import HeartbeatRequest, api
 from kafkawire.messages.errors import ErrorCode
@@ -21,7 +21,7 @@ from kafkawire.messages.errors import ErrorCode
         ("", None, 1, ErrorCode.INVALID_GROUP_ID),
     ],
 )
-def test_every_version_tells_a_member_where_it_stands(
+def test_every_version_returns_the_state_of_a_member(
     talk: Talk, version: int, group_id: str, member_id: str | None, generation: int, error: ErrorCode
 ) -> None:
     joined = talk.member()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk, join_request, sync_request
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk, join_request, sync_request
+from tests.broker.groups.group_requests import talk as talk
 
+from kafkawire.broker.groups.group import Group
 from kafkawire.messages import JoinGroupRequest, api
 from kafkawire.messages.errors import ErrorCode
 
@@ -29,7 +30,7 @@ def test_every_version_lets_a_member_in(talk: Talk, version: int) -> None:
 def test_version_zero_takes_the_session_timeout_for_the_rebalance(talk: Talk) -> None:
     talk.join(version=0, rebalance_timeout_ms=-1)
     group = talk.node.groups.find(GROUP)
-    assert group is not None
+    assert isinstance(group, Group)
     (member,) = group.members.values()
     assert (member.session_timeout, member.rebalance_timeout) == (10_000, 10_000)
 
@@ -44,7 +45,9 @@ def test_version_zero_takes_the_session_timeout_for_the_rebalance(talk: Talk) ->
         ({"protocols": []}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ],
 )
-def test_every_version_tells_why_it_refuses(talk: Talk, version: int, fields: dict[str, Any], error: ErrorCode) -> None:
+def test_every_version_returns_the_reason_of_a_refusal(
+    talk: Talk, version: int, fields: dict[str, Any], error: ErrorCode
+) -> None:
     answer = talk.ask(join_request(**fields), version)
     assert (answer.error_code, answer.generation_id) == (error, -1)
     assert answer.member_id == fields.get("member_id", "")
@@ -89,10 +92,10 @@ def test_a_static_leader_that_returns_skips_the_assignment(talk: Talk) -> None:
     assert [each.group_instance_id for each in back.members] == ["one"]
 
 
-def test_what_a_member_says_outlives_the_frame_it_came_in(talk: Talk) -> None:
+def test_metadata_of_a_member_outlives_the_frame_that_it_came_in(talk: Talk) -> None:
     protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=memoryview(b"x" * 100))
     talk.join(protocols=[protocol])
     group = talk.node.groups.find(GROUP)
-    assert group is not None
+    assert isinstance(group, Group)
     (member,) = group.members.values()
     assert type(member.protocols[0].metadata) is bytes

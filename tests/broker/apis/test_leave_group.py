@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.broker.groups.states import State
 from kafkawire.messages import LeaveGroupRequest, api
@@ -33,7 +33,7 @@ def test_every_version_lets_a_member_go(talk: Talk, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", list(api("LeaveGroup").versions))
-def test_every_version_says_who_is_not_a_member(talk: Talk, version: int) -> None:
+def test_every_version_refuses_a_client_that_is_not_a_member(talk: Talk, version: int) -> None:
     answer = talk.ask(leave(version, ("ghost", None)), version)
     errors = [answer.error_code] if version < 3 else [each.error_code for each in answer.members]
     assert errors == [ErrorCode.UNKNOWN_MEMBER_ID]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import ListGroupsRequest, api
 from kafkawire.messages.errors import ErrorCode

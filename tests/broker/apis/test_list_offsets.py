@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import ask, batch
+from tests.broker.node_requests import ask, batch
 
 from kafkawire.messages import ListOffsetsRequest, ListOffsetsResponse
+from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import api
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def find(
     ("timestamp", "offset", "found"),
     [(-1, 6, -1), (-2, 0, -1), (-3, 2, 300), (-4, 0, -1), (-5, -1, -1), (100, 0, 100), (101, 2, 300), (301, -1, -1)],
 )
-def test_what_a_timestamp_means(filled: Node, timestamp: int, offset: int, found: int) -> None:
+def test_a_timestamp_selects_an_offset(filled: Node, timestamp: int, offset: int, found: int) -> None:
     answered = find(filled, timestamp)
     assert (answered.error_code, answered.offset, answered.timestamp) == (ErrorCode.NONE, offset, found)
 
@@ -47,7 +47,7 @@ def test_every_version_knows_the_ends(filled: Node, version: int) -> None:
     assert [find(filled, timestamp, version).offset for timestamp in (-1, -2)] == [6, 0]
 
 
-@pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10), (-7, 11)])
+@pytest.mark.parametrize(("timestamp", "version"), [(-3, 0), (-9, 0), (-3, 6), (-4, 7), (-5, 8), (-6, 10), (-7, 11)])
 def test_a_value_newer_than_the_version_is_refused(filled: Node, timestamp: int, version: int) -> None:
     assert find(filled, timestamp, version).error_code == ErrorCode.UNSUPPORTED_VERSION
 

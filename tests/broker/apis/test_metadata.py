@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from tests.broker.asking import ask
+from tests.broker.node_requests import ask
 
 from kafkawire.messages import MetadataRequest, MetadataResponse
+from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import api
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 Wanted = MetadataRequest.MetadataRequestTopic
 
@@ -25,7 +25,7 @@ def names(response: MetadataResponse) -> list[str | None]:
 
 
 @pytest.mark.parametrize("version", list(api("Metadata").versions))
-def test_every_version_tells_broker_topics_and_partitions(node: Node, version: int) -> None:
+def test_every_version_returns_broker_topics_and_partitions(node: Node, version: int) -> None:
     response = ask(node, MetadataRequest(topics=[Wanted(name="orders")]), version)
     assert [(each.node_id, each.host) for each in response.brokers] == [(1, "127.0.0.1")]
     (topic,) = response.topics
@@ -34,6 +34,14 @@ def test_every_version_tells_broker_topics_and_partitions(node: Node, version: i
         (0, 1, [1]),
         (1, 1, [1]),
     ]
+
+
+@pytest.mark.parametrize("version", [8, 13])
+def test_authorized_operations_are_those_of_names_also_without_a_topic(node: Node, version: int) -> None:
+    topics = [Wanted(name="orders"), Wanted(name="nowhere")]
+    request = MetadataRequest(topics=topics, include_topic_authorized_operations=True, allow_auto_topic_creation=False)
+    response = ask(node, request, version)
+    assert [each.topic_authorized_operations for each in response.topics] == [3576, 3576]
 
 
 def test_how_all_and_none_are_asked_for(node: Node) -> None:
@@ -65,6 +73,12 @@ def test_names_no_topic_can_have_are_refused(node: Node, name: str) -> None:
     assert ask(node, MetadataRequest(topics=[Wanted(name=name)]), 12).topics[0].error_code == 17
 
 
+def test_topic_is_found_by_its_id_with_an_empty_name_as_java_asks(node: Node) -> None:
+    wanted = Wanted(topic_id=node.topics.get("orders").id, name="")
+    (found,) = ask(node, MetadataRequest(topics=[wanted]), 13).topics
+    assert (found.error_code, found.name) == (0, "orders")
+
+
 def test_topics_are_found_by_id_from_version_twelve_on(node: Node) -> None:
     known = Wanted(topic_id=node.topics.get("orders").id, name=None)
     unknown = Wanted(topic_id=uuid4(), name=None)
@@ -73,7 +87,7 @@ def test_topics_are_found_by_id_from_version_twelve_on(node: Node) -> None:
     assert ask(node, MetadataRequest(topics=[known]), 11).topics[0].error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_operations_are_told_only_to_who_asks(node: Node) -> None:
+def test_operations_are_returned_only_on_request(node: Node) -> None:
     silent = ask(node, MetadataRequest(topics=None), 8)
     assert silent.topics[0].topic_authorized_operations == -(2**31)
     asked = MetadataRequest(

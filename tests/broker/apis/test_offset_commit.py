@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk, commit_request
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk, commit_request
+from tests.broker.groups.group_requests import talk as talk
 
+from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
 from kafkawire.broker.groups.group import CommittedOffset
-from kafkawire.broker.topics import CONSUMER_OFFSETS
 from kafkawire.messages import api
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.records import read_batches
@@ -19,8 +19,8 @@ from kafkawire.records import read_batches
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
+    from kafkawire.testing.manual_clock import ManualClock
 
 
 def stored(talk: Talk) -> CommittedOffset:
@@ -37,7 +37,7 @@ def test_every_version_writes_an_offset_down(talk: Talk, version: int) -> None:
     (topic,) = talk.ask(request, version).topics
     assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, ErrorCode.NONE)]
     epoch = 3 if version >= 6 else -1
-    assert stored(talk) == CommittedOffset(42, epoch, "note", talk.clock.now())
+    assert stored(talk) == CommittedOffset(42, epoch, "note", talk.clock.now(), topic_id=request.topics[0].topic_id)
     assert talk.committed() == 42
 
 
@@ -61,7 +61,7 @@ def test_a_retention_beyond_the_end_of_time_keeps_the_offset(talk: Talk) -> None
 
 
 @pytest.mark.parametrize("version", range(1, 11))
-def test_a_member_of_a_group_that_is_not_there_is_told_so(talk: Talk, version: int) -> None:
+def test_a_member_of_a_missing_group_gets_an_error(talk: Talk, version: int) -> None:
     request = commit_request(42, generation_id_or_member_epoch=1, member_id="ghost")
     request.topics[0].topic_id = talk.node.topics.get("orders").id
     expected = ErrorCode.GROUP_ID_NOT_FOUND if version >= 9 else ErrorCode.ILLEGAL_GENERATION
@@ -131,7 +131,7 @@ def test_a_commit_waits_for_the_disk_where_the_broker_promises_it(
         assert log.recovery_point == log.end_offset
 
 
-def test_what_was_committed_is_there_when_the_node_opens_again(
+def test_committed_offsets_exist_when_the_node_opens_again(
     talk: Talk, open_node: Callable[..., Node], clock: ManualClock
 ) -> None:
     talk.commit(41)

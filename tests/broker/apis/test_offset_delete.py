@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import OffsetDeleteRequest
 from kafkawire.messages.errors import ErrorCode

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.broker.groups.talk import GROUP, Talk
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import OffsetFetchRequest, api
 from kafkawire.messages.errors import ErrorCode
@@ -41,8 +41,30 @@ def found(response: Any, version: int) -> list[tuple[int, int, str, int]]:
     ]
 
 
+@pytest.mark.parametrize(("version", "offset"), [(7, 42), (9, 42), (10, -1)])
+def test_an_offset_of_an_earlier_topic_of_the_name_is_not_returned_for_its_id(
+    talk: Talk, version: int, offset: int
+) -> None:
+    talk.commit(42)
+    group = talk.node.groups.find(GROUP)
+    assert group is not None
+    group.offsets["orders", 0] = group.offsets["orders", 0]._replace(topic_id=uuid4())
+    response = talk.ask(fetch(talk, version, topics=["orders"]), version)
+    assert found(response, version)[0][1] == offset
+
+
+@pytest.mark.parametrize("version", [7, 10])
+def test_all_offsets_include_those_of_an_earlier_topic_of_the_name(talk: Talk, version: int) -> None:
+    talk.commit(42)
+    group = talk.node.groups.find(GROUP)
+    assert group is not None
+    group.offsets["orders", 0] = group.offsets["orders", 0]._replace(topic_id=uuid4())
+    response = talk.ask(fetch(talk, version, topics=None), version)
+    assert [each[1] for each in found(response, version)] == [42]
+
+
 @pytest.mark.parametrize("version", list(api("OffsetFetch").versions))
-def test_every_version_tells_what_was_committed_and_what_was_not(talk: Talk, version: int) -> None:
+def test_every_version_returns_committed_and_missing_offsets(talk: Talk, version: int) -> None:
     talk.commit(42, metadata="note")
     response = talk.ask(fetch(talk, version, topics=["orders"]), version)
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if version == 0 else ErrorCode.NONE
@@ -60,7 +82,7 @@ def test_null_topics_ask_for_everything(talk: Talk, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 11))
-def test_a_group_that_is_not_there_has_committed_nothing_which_is_no_error(talk: Talk, version: int) -> None:
+def test_a_missing_group_has_committed_nothing_without_an_error(talk: Talk, version: int) -> None:
     response = talk.ask(fetch(talk, version, topics=["orders"], group_id="none"), version)
     assert [each[1:] for each in found(response, version)] == [(-1, "", ErrorCode.NONE)] * 2
     assert response.error_code == ErrorCode.NONE
@@ -68,7 +90,7 @@ def test_a_group_that_is_not_there_has_committed_nothing_which_is_no_error(talk:
 
 
 @pytest.mark.parametrize("version", range(1, 10))
-def test_a_topic_that_is_not_there_has_no_offsets_which_is_no_error(talk: Talk, version: int) -> None:
+def test_a_missing_topic_has_no_offsets_without_an_error(talk: Talk, version: int) -> None:
     response = talk.ask(fetch(talk, version, topics=["missing"]), version)
     assert [each[1:] for each in found(response, version)] == [(-1, "", ErrorCode.NONE)] * 2
 

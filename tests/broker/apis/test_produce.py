@@ -1,4 +1,4 @@
-"""Produce: what is stored, what is refused, and what the client is told."""
+"""Produce: stored records, refusals, and responses."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import ask, batch, begin, values
+from tests.broker.node_requests import ask, batch, begin, values
 
-from kafkawire.broker.dispatch import RefusedRequestError
-from kafkawire.messages import ProduceRequest, ProduceResponse
+from kafkawire.broker._dispatch.dispatcher import RefusedRequestError
+from kafkawire.messages import FindCoordinatorRequest, ProduceRequest, ProduceResponse
+from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.registry import api
 from kafkawire.records import BatchBuilder, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 
 def produce(
@@ -38,7 +38,7 @@ def only(response: ProduceResponse) -> ProduceResponse.PartitionProduceResponse:
 
 
 @pytest.mark.parametrize("version", list(api("Produce").versions))
-def test_every_version_stores_records_and_tells_their_offset(node: Node, version: int) -> None:
+def test_every_version_stores_records_and_returns_their_offset(node: Node, version: int) -> None:
     magic = 0 if version < 2 else 1 if version < 3 else 2
     ask(node, produce(node, batch(b"a", b"b", magic=magic)), version)
     answered = only(ask(node, produce(node, batch(b"c", magic=magic)), version))
@@ -69,7 +69,7 @@ def test_partitions_fail_one_by_one(node: Node) -> None:
     ],
     ids=["null", "empty", "two", "cut", "old magic", "base offset", "early zstd", "too large", "bad checksum"],
 )
-def test_what_is_not_one_good_batch_is_refused(
+def test_records_that_are_not_one_good_batch_are_refused(
     node: Node, records: bytes | None, version: int, error: ErrorCode, start: int
 ) -> None:
     answered = only(ask(node, produce(node, records), version))
@@ -77,7 +77,7 @@ def test_what_is_not_one_good_batch_is_refused(
     assert node.log("orders", 0).end_offset == 0
 
 
-def test_unknown_topics_are_told_by_name_or_by_id(node: Node) -> None:
+def test_unknown_topics_are_returned_by_name_or_by_id(node: Node) -> None:
     assert only(ask(node, produce(node, batch(b"a"), topic="other"), 12)).error_code == 3
     assert only(ask(node, produce(node, batch(b"a"), topic="other"), 13)).error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
@@ -114,7 +114,7 @@ def test_records_without_a_key_are_named_where_the_topic_is_compacted(node: Node
     assert [each.batch_index for each in answered.record_errors] == [1, 3]
 
 
-def test_append_time_is_told_only_where_the_topic_uses_it(node: Node) -> None:
+def test_append_time_is_returned_only_if_the_topic_uses_it(node: Node) -> None:
     node.create_topic("stamped", 1, {"message.timestamp.type": "LogAppendTime"})
     assert only(ask(node, produce(node, batch(b"a")))).log_append_time_ms == -1
     assert only(ask(node, produce(node, batch(b"a"), topic="stamped"))).log_append_time_ms == node.clock.now()
@@ -132,8 +132,9 @@ def test_transactional_batches_need_a_transaction(node: Node) -> None:
     data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     assert only(ask(node, produce(node, data), 10)).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     request = produce(node, data, transactional_id="t")
-    assert only(ask(node, request, 10)).error_code == ErrorCode.INVALID_TXN_STATE
-    assert only(ask(node, request, 11)).error_code == ErrorCode.TRANSACTION_ABORTABLE
+    assert only(ask(node, request, 10)).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    ask(node, FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]))
+    assert only(ask(node, request, 10)).error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
 def test_duplicate_of_an_idempotent_batch_returns_the_original_offset(node: Node) -> None:
@@ -161,11 +162,11 @@ def test_waiting_for_the_disk_ends_with_the_requests_timeout(open_node: Callable
     async def never() -> None:
         await asyncio.get_running_loop().create_future()
 
-    node.settled = lambda *_: never()  # type: ignore[method-assign]  # a disk that never answers
+    node.durable = lambda *_: never()  # type: ignore[method-assign]  # a disk that never answers
 
     async def scenario() -> object:
         call = begin(node, produce(node, batch(b"a")))
-        waiting = asyncio.ensure_future(call.answer)  # type: ignore[arg-type]  # it waits
+        waiting = asyncio.ensure_future(call.response)  # type: ignore[arg-type]  # it waits
         await asyncio.sleep(0)
         node.clock.advance(1000)  # type: ignore[attr-defined]  # the tests' clock
         return await waiting

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import ask, batch
+from tests.broker.node_requests import ask, batch
 
 from kafkawire import messages as m
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import Message
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.asking import ask
+from tests.broker.node_requests import ask
 
-from kafkawire.broker.configs import keys
+from kafkawire.broker._config.settings import keys
 from kafkawire.messages import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
@@ -19,7 +19,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -44,7 +44,7 @@ def change(node: Node, kind: int, name: str, *changes: tuple[str, int, str | Non
     return response.responses[0].error_code  # type: ignore[no-any-return]  # from bytes
 
 
-def test_all_settings_of_a_topic_are_told_with_type_words_and_source(node: Node) -> None:
+def test_all_settings_of_a_topic_are_returned_with_type_text_and_source(node: Node) -> None:
     described = describe(node, TOPIC, "orders", include_documentation=True)
     found = {each.name: each for each in described.configs}
     assert set(found) == set(keys("topic"))
@@ -52,13 +52,13 @@ def test_all_settings_of_a_topic_are_told_with_type_words_and_source(node: Node)
     assert all(each.documentation and 1 <= each.config_type <= 9 for each in described.configs)
 
 
-def test_all_settings_of_the_broker_are_told(node: Node) -> None:
+def test_all_settings_of_the_broker_are_returned(node: Node) -> None:
     assert {each.name for each in describe(node, BROKER, "1").configs} == set(keys("broker"))
     assert describe(node, BROKER, "").configs == []
     assert describe(node, BROKER, "2").error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_synonyms_tell_every_value_the_one_in_force_first(open_node: Callable[..., Node]) -> None:
+def test_synonyms_have_every_value_the_one_in_force_first(open_node: Callable[..., Node]) -> None:
     node = open_node(log_retention_minutes="10")
     node.create_topic("orders", 1, {"retention.ms": "5"})
     (found,) = describe(node, TOPIC, "orders", "retention.ms", include_synonyms=True).configs
@@ -72,7 +72,7 @@ def test_synonyms_tell_every_value_the_one_in_force_first(open_node: Callable[..
     assert node.log("orders", 0).config.retention_ms == 600_000
 
 
-def test_the_oldest_version_tells_only_whether_it_is_the_default(node: Node) -> None:
+def test_the_oldest_version_returns_only_whether_it_is_the_default(node: Node) -> None:
     change(node, TOPIC, "orders", ("retention.ms", SET, "5"))
     found = describe(node, TOPIC, "orders", "retention.ms", "segment.bytes", version=0).configs
     assert {each.name: each.is_default for each in found} == {"retention.ms": False, "segment.bytes": True}
@@ -84,9 +84,14 @@ def test_other_resources_have_no_settings(node: Node, kind: int) -> None:
     assert change(node, kind, "x", ("a", SET, "b")) == ErrorCode.INVALID_REQUEST
 
 
-def test_a_group_has_no_settings(node: Node) -> None:
+def test_a_group_that_does_not_exist_has_the_settings_of_the_broker(node: Node) -> None:
     described = describe(node, 32, "readers")
-    assert (described.error_code, described.configs) == (ErrorCode.NONE, [])
+    assert described.error_code == ErrorCode.NONE
+    assert [(each.name, each.value) for each in described.configs] == [
+        ("consumer.assignment.interval.ms", "1000"),
+        ("consumer.heartbeat.interval.ms", "5000"),
+        ("consumer.session.timeout.ms", "45000"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,7 @@ def test_settings_of_the_broker_reach_topics_without_their_own(node: Node, open_
     assert node.log("orders", 0).config.segment_bytes == 9000
 
 
-def test_what_is_fixed_at_the_start_stays(node: Node) -> None:
+def test_settings_that_are_fixed_at_the_start_stay(node: Node) -> None:
     assert change(node, BROKER, "1", ("num.partitions", SET, "5")) == ErrorCode.INVALID_REQUEST
     assert change(node, BROKER, "1", ("no.such", SET, "5")) == ErrorCode.INVALID_CONFIG
 

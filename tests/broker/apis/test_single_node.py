@@ -1,10 +1,11 @@
-"""What a cluster of one answers to the questions of administrators."""
+"""Responses of a cluster of one node to administrators."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.broker.asking import ask, batch
+import pytest
+from tests.broker.node_requests import ask, batch
 
 from kafkawire.messages import (
     AlterPartitionReassignmentsRequest,
@@ -25,7 +26,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 
 def test_the_versions_are_those_of_the_files(node: Node) -> None:
@@ -34,13 +35,37 @@ def test_the_versions_are_those_of_the_files(node: Node) -> None:
     assert listed[0] == (0, 13)
     assert listed[1] == (0, 18)
     assert listed[22] == (0, 5)
-    assert 26 not in listed
+    assert listed[26] == (0, 5)
+    assert listed[27] == (1, 2)
 
 
 def test_a_client_must_have_a_speakable_name(node: Node) -> None:
     request = ApiVersionsRequest(client_software_name="-bad-", client_software_version="1")
     assert ask(node, request, 3).error_code == ErrorCode.INVALID_REQUEST
     assert ask(node, request, 2).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "error"),
+    [
+        (None, -1, ErrorCode.NONE),
+        ("this", 1, ErrorCode.NONE),
+        ("this", 2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("other", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        (None, 1, ErrorCode.INVALID_REQUEST),
+        ("this", -1, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_client_that_wants_another_broker_must_bootstrap_again(
+    node: Node, cluster_id: str | None, node_id: int, error: ErrorCode
+) -> None:
+    request = ApiVersionsRequest(client_software_name="test", client_software_version="1", node_id=node_id)
+    request.cluster_id = node.cluster_id if cluster_id == "this" else cluster_id
+    told = ask(node, request, 5)
+    assert told.error_code == error
+    assert bool(told.api_keys) == (error == ErrorCode.NONE)
+    assert ask(node, request, 4).error_code == ErrorCode.NONE
 
 
 def test_the_cluster_is_this_broker(node: Node) -> None:
@@ -61,15 +86,16 @@ def test_every_producer_gets_an_id_of_its_own_also_after_a_crash(node: Node, ope
     assert len({*given, after_crash}) == 4
 
 
-def test_transactions_are_refused(node: Node) -> None:
-    assert ask(node, InitProducerIdRequest(transactional_id="t"), 4).error_code == ErrorCode.UNSUPPORTED_VERSION
+def test_without_its_log_the_broker_coordinates_no_transactions(node: Node) -> None:
+    request = InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000)
+    assert ask(node, request, 4).error_code == ErrorCode.NOT_COORDINATOR
     refused = ask(node, InitProducerIdRequest(transactional_id=""), 4)
     assert (refused.error_code, refused.producer_id, refused.producer_epoch) == (ErrorCode.INVALID_REQUEST, -1, -1)
     listed = ask(node, ListTransactionsRequest(state_filters=["Ongoing", "Odd"]))
     assert (listed.transaction_states, listed.unknown_state_filters) == ([], ["Odd"])
 
 
-def test_producers_of_a_partition_are_told(node: Node) -> None:
+def test_producers_of_a_partition_are_returned(node: Node) -> None:
     node.append("orders", 0, batch(b"a", b"b", producer_id=9, producer_epoch=2, base_sequence=0))
     topic = DescribeProducersRequest.TopicRequest(name="orders", partition_indexes=[0, 7])
     known, unknown = ask(node, DescribeProducersRequest(topics=[topic])).topics[0].partitions
@@ -77,6 +103,9 @@ def test_producers_of_a_partition_are_told(node: Node) -> None:
         (9, 2, 1)
     ]
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    bad = DescribeProducersRequest.TopicRequest(name="not/good", partition_indexes=[0])
+    (refused,) = ask(node, DescribeProducersRequest(topics=[bad])).topics[0].partitions
+    assert (refused.error_code, refused.error_message) == (ErrorCode.INVALID_TOPIC_EXCEPTION, "not a topic's name")
 
 
 def test_epochs_end_where_the_next_one_starts(node: Node) -> None:
@@ -96,7 +125,7 @@ def test_epochs_end_where_the_next_one_starts(node: Node) -> None:
     assert end_of(0, current=2)[0] == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_sizes_of_logs_are_told(node: Node) -> None:
+def test_sizes_of_logs_are_returned(node: Node) -> None:
     node.append("orders", 1, batch(b"a" * 100))
     (found,) = ask(node, DescribeLogDirsRequest(topics=None)).results
     sizes = {each.partition_index: each.partition_size for each in found.topics[0].partitions}

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.groups.talk import Talk, sync_request
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import Talk, sync_request
+from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.messages import api
 from kafkawire.messages.errors import ErrorCode
@@ -15,8 +15,8 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
+    from kafkawire.testing.manual_clock import ManualClock
 
 
 @pytest.mark.parametrize("version", list(api("SyncGroup").versions))
@@ -29,7 +29,7 @@ def test_every_version_passes_the_assignment_on(talk: Talk, version: int) -> Non
 
 
 @pytest.mark.parametrize("version", list(api("SyncGroup").versions))
-def test_every_version_tells_why_it_refuses(talk: Talk, version: int) -> None:
+def test_every_version_returns_the_reason_of_a_refusal(talk: Talk, version: int) -> None:
     joined = talk.join().answer
     joined.generation_id = 9
     assert talk.ask(sync_request(joined), version).error_code == ErrorCode.ILLEGAL_GENERATION

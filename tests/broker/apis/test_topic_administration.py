@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from tests.broker.asking import ask, batch
+from tests.broker.node_requests import ask, batch
 
 from kafkawire.messages import (
     CreatePartitionsRequest,
@@ -19,7 +19,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
 
 Doomed = DeleteTopicsRequest.DeleteTopicState
 
@@ -40,7 +40,7 @@ def test_old_clients_delete_by_name(node: Node) -> None:
     assert [each.error_code for each in response.responses] == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_what_names_no_topic_is_refused(node: Node) -> None:
+def test_a_request_that_names_no_topic_is_refused(node: Node) -> None:
     both = Doomed(name="orders", topic_id=node.topics.get("orders").id)
     assert delete(node, Doomed(name="no"), Doomed(topic_id=uuid4()), both, Doomed(name=None)) == [
         ("no", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -58,7 +58,7 @@ def test_deletion_can_be_forbidden(open_node: Callable[..., Node]) -> None:
     assert delete(node, Doomed(name="orders")) == [("orders", ErrorCode.TOPIC_DELETION_DISABLED)]
 
 
-def test_a_topic_made_anew_is_empty_and_has_another_id(node: Node) -> None:
+def test_a_recreated_topic_is_empty_and_has_another_id(node: Node) -> None:
     before = node.topics.get("orders").id
     node.append("orders", 0, batch(b"old"))
     delete(node, Doomed(name="orders"))

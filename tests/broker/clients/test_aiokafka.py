@@ -32,7 +32,7 @@ async def consume(broker: RunningBroker, topic: str, count: int) -> list[Sent]:
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])
-def test_what_is_produced_is_consumed(
+def test_produced_records_are_consumed(
     kafka_broker: RunningBroker, kafka_topic: str, codec: str, idempotent: bool
 ) -> None:
     async def scenario() -> list[Sent]:

@@ -27,7 +27,7 @@ def consume(broker: RunningBroker, topic: str, count: int) -> list[Sent]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_is_produced_is_consumed(kafka_broker: RunningBroker, kafka_topic: str, codec: str) -> None:
+def test_produced_records_are_consumed(kafka_broker: RunningBroker, kafka_topic: str, codec: str) -> None:
     producer = confluent_kafka.Producer(
         {"bootstrap.servers": kafka_broker.bootstrap_servers, "compression.type": codec}
     )

@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.ports import lasting_port
 
 aiokafka = pytest.importorskip("aiokafka")
 from aiokafka.admin import AIOKafkaAdminClient  # noqa: E402 - optional
@@ -81,7 +80,7 @@ def test_two_members_share_and_the_one_that_stays_takes_over(kafka_broker: Runni
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
+    broker = kafka_broker_factory(data_dir=tmp_path)
     broker.create_topic("orders", 1)
     place = TopicPartition("orders", 0)
 
@@ -106,7 +105,7 @@ def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
 def test_a_member_carries_on_through_a_restart_of_the_broker(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
+    broker = kafka_broker_factory(data_dir=tmp_path)
     broker.create_topic("orders", 1)
 
     async def play() -> None:

@@ -6,17 +6,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.ports import lasting_port
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition  # noqa: E402 - optional
 from confluent_kafka.admin import AdminClient  # noqa: E402 - optional
 
+from kafkawire.broker.groups.group import Group  # noqa: E402 - after optional ones
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from kafkawire.broker.groups.group import Group
     from kafkawire.testing import RunningBroker
 
 GROUP = "readers"
@@ -82,7 +82,7 @@ def parts(*consumers: Consumer) -> list[set[int]]:
 
 def group_of(broker: RunningBroker) -> Group:
     group = broker.call(lambda: broker.broker.node.groups.find(GROUP))
-    assert group is not None
+    assert isinstance(group, Group)
     return group
 
 
@@ -106,7 +106,7 @@ def test_two_members_share_and_the_one_that_stays_takes_over(
 def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
+    broker = kafka_broker_factory(data_dir=tmp_path)
     broker.create_topic("orders", 1)
     produce(broker, "orders", range(10))
     first = Consumer(consumer_settings(broker))
@@ -126,7 +126,7 @@ def test_a_group_resumes_where_it_committed_even_after_the_broker_restarted(
 def test_a_member_carries_on_through_a_restart_of_the_broker(
     kafka_broker_factory: Callable[..., RunningBroker], tmp_path: Path
 ) -> None:
-    broker = kafka_broker_factory(data_dir=tmp_path, port=lasting_port())
+    broker = kafka_broker_factory(data_dir=tmp_path)
     broker.create_topic("orders", 1)
     produce(broker, "orders", range(5))
     member = Consumer({**consumer_settings(broker), "reconnect.backoff.max.ms": 200})

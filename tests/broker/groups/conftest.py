@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.scene import Scene
+from tests.broker.groups.manual_coordinator import ManualCoordinator
 
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene()
+def scene() -> ManualCoordinator:
+    return ManualCoordinator()

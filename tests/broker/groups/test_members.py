@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.scene import subscription
+from tests.broker.groups.manual_coordinator import subscription
 
-from kafkawire.broker.groups.exchanges import Protocol
 from kafkawire.broker.groups.members import Member, elect_protocol, subscribed_topics
+from kafkawire.broker.groups.protocol import Protocol
 
 
 def member(*protocols: str, metadata: bytes = b"") -> Member:

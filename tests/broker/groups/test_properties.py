@@ -1,4 +1,4 @@
-"""Whatever members do, and in whatever order: nobody waits for ever, one member leads, generations only grow."""
+"""For all actions of members, in any order: nobody waits for ever, one member leads, generations only grow."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.broker.groups.scene import GROUP, Request, Scene, subscription
+from tests.broker.groups.manual_coordinator import GROUP, ManualCoordinator, Request, subscription
 
-from kafkawire.broker.groups.exchanges import JoinResult, Protocol
+from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.protocol import JoinResult, Protocol
 from kafkawire.broker.groups.settings import GroupSettings
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.group import Group
     from kafkawire.broker.groups.members import Member
 
 SHORT, LONG = 6_000, 20_000
@@ -43,8 +43,8 @@ STEPS = st.one_of(
 MANY_STEPS = st.lists(STEPS, min_size=25, max_size=60)
 
 
-class Play(Scene):
-    """Members who do as they are told, using every id they were ever given."""
+class Play(ManualCoordinator):
+    """Members that follow the protocol, with every id that they ever got."""
 
     def __init__(self, settings: GroupSettings) -> None:
         super().__init__(settings)
@@ -113,7 +113,9 @@ class Play(Scene):
 
     @property
     def known(self) -> Group | None:
-        return self.coordinator.find(GROUP)
+        group = self.coordinator.find(GROUP)
+        assert group is None or isinstance(group, Group)
+        return group
 
     @property
     def generation(self) -> int:
@@ -182,7 +184,7 @@ def test_whatever_members_do_everyone_is_answered_in_time(steps: list[tuple[obje
 
 @settings(max_examples=100)
 @given(MANY_STEPS)
-def test_a_generation_has_one_protocol_and_one_who_is_told_to_lead(steps: list[tuple[object, ...]]) -> None:
+def test_a_generation_has_one_protocol_and_one_leader(steps: list[tuple[object, ...]]) -> None:
     scene = Play(GroupSettings())
     for step in steps:
         if step[0] not in ("disk", "delete"):
@@ -202,7 +204,7 @@ def test_a_generation_has_one_protocol_and_one_who_is_told_to_lead(steps: list[t
 
 @settings(max_examples=100)
 @given(MANY_STEPS)
-def test_what_was_written_down_is_what_a_restart_finds(steps: list[tuple[object, ...]]) -> None:
+def test_a_restart_finds_the_written_state(steps: list[tuple[object, ...]]) -> None:
     scene = Play(GroupSettings())
     for step in steps:
         if step[0] != "disk":
@@ -213,14 +215,14 @@ def test_what_was_written_down_is_what_a_restart_finds(steps: list[tuple[object,
         return
     assert (again.offsets if again is not None else {}) == group.offsets
     if group.state is State.STABLE:
-        assert again is not None
+        assert isinstance(again, Group)
         assert (again.generation, again.leader, again.instances) == (group.generation, group.leader, group.instances)
         parts = {member_id: member.assignment for member_id, member in group.members.items()}
         assert {member_id: member.assignment for member_id, member in again.members.items()} == parts
 
 
 def test_a_member_that_is_out_of_patience_at_once_still_gets_an_answer() -> None:
-    scene = Scene()
+    scene = ManualCoordinator()
     for rebalance in (0, -1, -(2**31)):
         request = scene.join(rebalance=rebalance)
         scene.pass_time(0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from uuid import UUID
 
 import pytest
-from tests.broker.groups.scene import GROUP, SESSION, START, Scene, subscription
+from tests.broker.groups.manual_coordinator import GROUP, SESSION, START, ManualCoordinator, subscription
 
 from kafkawire.broker.groups.group import CommittedOffset
-from kafkawire.broker.groups.loading import Replay
 from kafkawire.broker.groups.offsets_log import partition_of
 from kafkawire.broker.groups.records import (
     GroupKey,
@@ -19,6 +19,7 @@ from kafkawire.broker.groups.records import (
     encode_group_end,
     encode_offset,
 )
+from kafkawire.broker.groups.replay import Replay
 from kafkawire.broker.groups.states import State
 from kafkawire.messages import GroupMetadataValue, OffsetCommitValue
 from kafkawire.messages.errors import ErrorCode
@@ -28,10 +29,12 @@ ORDERS = ("orders", 3)
 
 
 def test_an_offset_is_written_as_kafka_writes_it() -> None:
-    key, value = encode_offset("g", ORDERS, CommittedOffset(42, 7, "note", 1_700_000_000_000))
+    key, value = encode_offset("g", ORDERS, CommittedOffset(42, 7, "note", 1_700_000_000_000, topic_id=UUID(int=5)))
     assert key.hex() == "000100016700066f726465727300000003"
     assert value is not None
-    assert value.hex() == "0003000000000000002a0000000700046e6f74650000018bcfe56800"
+    fields = "000000000000002a00000007056e6f74650000018bcfe56800"
+    assert value.hex() == "0004" + fields + "010010" + "05".zfill(32)
+    assert decode_offset(value).topic_id == UUID(int=5)
 
 
 def test_an_offset_with_an_expiry_is_written_as_version_one() -> None:
@@ -41,7 +44,7 @@ def test_an_offset_with_an_expiry_is_written_as_version_one() -> None:
     assert decode_offset(value).expires == 2
 
 
-def test_a_group_is_written_as_kafka_writes_it(scene: Scene) -> None:
+def test_a_group_is_written_as_kafka_writes_it(scene: ManualCoordinator) -> None:
     (member,) = scene.stable_group()
     key, value = scene.log.entries[-1]
     assert key == b"\x00\x02\x00\x0eorders-readers"
@@ -69,9 +72,9 @@ def test_a_group_is_written_as_kafka_writes_it(scene: Scene) -> None:
 
 @pytest.mark.parametrize("version", range(5))
 def test_offsets_of_every_version_are_read(version: int) -> None:
-    written = OffsetCommitValue(offset=9, metadata="m", commit_timestamp=5)
+    written = OffsetCommitValue(offset=9, metadata="m", commit_timestamp=5, topic_id=UUID(int=7))
     value = version.to_bytes(2, "big") + written.encode(version)
-    assert decode_offset(value) == CommittedOffset(9, -1, "m", 5)
+    assert decode_offset(value) == CommittedOffset(9, -1, "m", 5, topic_id=UUID(int=7 if version >= 4 else 0))
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -99,7 +102,7 @@ def test_groups_of_every_version_are_read(version: int) -> None:
         (None, None),
     ],
 )
-def test_keys_tell_what_a_record_is_about(key: bytes | None, about: OffsetKey | GroupKey | None) -> None:
+def test_keys_state_the_subject_of_a_record(key: bytes | None, about: OffsetKey | GroupKey | None) -> None:
     assert decode_key(key) == about
 
 
@@ -159,7 +162,7 @@ class TestReplay:
 
 
 class TestRestart:
-    def test_members_carry_on_where_they_were(self, scene: Scene) -> None:
+    def test_members_carry_on_where_they_were(self, scene: ManualCoordinator) -> None:
         leader, follower = scene.stable_group(2)
         scene.commit(("orders", 0), 5, leader, 2)
         again = scene.restarted()
@@ -168,20 +171,20 @@ class TestRestart:
         assert again.commit(("orders", 0), 6, follower, 2) == ErrorCode.NONE
         assert again.join(follower).joined.leader == leader
 
-    def test_members_that_are_gone_are_out_after_a_session(self, scene: Scene) -> None:
+    def test_members_that_are_gone_are_out_after_a_session(self, scene: ManualCoordinator) -> None:
         scene.stable_group(2)
         again = scene.restarted()
         again.pass_time(SESSION)
         assert (again.group.state, again.group.generation) == (State.EMPTY, 3)
 
-    def test_static_members_are_known_again(self, scene: Scene) -> None:
+    def test_static_members_are_known_again(self, scene: ManualCoordinator) -> None:
         (member,) = scene.stable_group(instance="one")
         again = scene.restarted()
         assert again.heartbeat(member, 1, "one") == ErrorCode.NONE
         assert again.group.instances == {"one": member}
         assert again.join(instance="one").joined.generation == 1
 
-    def test_who_joined_a_generation_that_was_never_assigned_joins_again(self, scene: Scene) -> None:
+    def test_a_member_of_a_generation_that_was_never_assigned_joins_again(self, scene: ManualCoordinator) -> None:
         (member,) = scene.stable_group()
         scene.join(member)
         assert scene.group.generation == 2
@@ -189,7 +192,7 @@ class TestRestart:
         assert again.heartbeat(member, 2) == ErrorCode.ILLEGAL_GENERATION
         assert again.join(member).joined.generation == 2
 
-    def test_an_empty_group_keeps_its_generation_and_its_kind(self, scene: Scene) -> None:
+    def test_an_empty_group_keeps_its_generation_and_its_kind(self, scene: ManualCoordinator) -> None:
         (member,) = scene.stable_group()
         scene.leave(member)
         again = scene.restarted()

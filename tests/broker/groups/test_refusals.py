@@ -1,4 +1,4 @@
-"""Whatever is asked and whatever goes wrong: every version of every API of groups has an answer for it."""
+"""For every request and every failure: every version of every API of groups has an answer for it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import talk as talk
 from tests.messages.samples import random_message
 
-from kafkawire.broker.serving import RequestContext, error_response, served_apis
+from kafkawire.broker._dispatch.registry import RequestContext, error_response, served_apis
 from kafkawire.messages import api
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 if TYPE_CHECKING:
-    from tests.broker.groups.talk import Talk
+    from tests.broker.groups.group_requests import Talk
 
 NAMES = [
     *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "FindCoordinator", "DescribeGroups", "ListGroups"),
@@ -25,7 +25,7 @@ HALF_AN_HOUR = 1_800_000
 
 
 @pytest.mark.parametrize(("name", "version"), VERSIONS)
-def test_an_error_can_be_told_in_every_version(name: str, version: int) -> None:
+def test_every_version_can_carry_an_error(name: str, version: int) -> None:
     served, dice = served_apis()[api(name).key], Random(version)
     context = RequestContext(served.api, version, 1, "client")
     told = []

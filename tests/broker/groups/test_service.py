@@ -6,29 +6,29 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.asking import batch
-from tests.broker.groups.talk import GROUP, Talk, commit_request, sync_request
-from tests.broker.groups.talk import talk as talk
+from tests.broker.groups.group_requests import GROUP, Talk, commit_request, sync_request
+from tests.broker.groups.group_requests import talk as talk
+from tests.broker.node_requests import batch
 
+from kafkawire.broker._coordinator import Gauge
+from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
+from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.states import State
-from kafkawire.broker.service import Gauge
-from kafkawire.broker.topics import CONSUMER_OFFSETS
 from kafkawire.messages import OffsetFetchRequest
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkawire.broker.clock import ManualClock
-    from kafkawire.broker.groups.group import Group
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
+    from kafkawire.testing.manual_clock import ManualClock
 
 WEEK = 7 * 86_400_000
 
 
 def group_of(node: Node) -> Group:
     group = node.groups.find(GROUP)
-    assert group is not None
+    assert isinstance(group, Group)
     return group
 
 
@@ -111,7 +111,7 @@ def test_a_stopped_service_does_nothing_more(talk: Talk) -> None:
     assert group_of(talk.node).state is State.STABLE
 
 
-def test_gauges_tell_states_members_and_lag(talk: Talk) -> None:
+def test_gauges_show_states_members_and_lag(talk: Talk) -> None:
     joined = talk.member()
     talk.node.append("orders", 0, batch(b"a", b"b", b"c"))
     talk.commit(1, member_id=joined.member_id, generation_id_or_member_epoch=1)
@@ -122,7 +122,7 @@ def test_gauges_tell_states_members_and_lag(talk: Talk) -> None:
     ]
 
 
-def test_members_have_to_start_anew_when_the_offsets_topic_is_deleted(talk: Talk) -> None:
+def test_members_have_to_join_again_when_the_offsets_topic_is_deleted(talk: Talk) -> None:
     joined = talk.member()
     waiting = talk.join()
     talk.node.delete_topic(talk.node.topics.get(CONSUMER_OFFSETS))
@@ -141,9 +141,7 @@ class TestFlushOnAck:
         with asyncio.Runner() as runner:
             yield Talk(node, clock, runner)
 
-    def test_nobody_is_told_of_a_commit_before_the_disk_has_it(
-        self, durable: Talk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_commit_is_answered_before_the_disk_has_it(self, durable: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
         disk = asyncio.Event()
 
         async def slow(*_: object) -> None:
@@ -157,7 +155,7 @@ class TestFlushOnAck:
         assert commit.answer.topics[0].partitions[0].error_code == ErrorCode.NONE
         assert fetch.answer.topics[0].partitions[0].committed_offset == 42
 
-    def test_a_disk_that_fails_is_told_as_a_coordinator_to_look_for_again(
+    def test_a_failing_disk_is_answered_as_a_coordinator_to_find_again(
         self, durable: Talk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def fail(*_: object) -> None:
@@ -171,7 +169,7 @@ class TestFlushOnAck:
         assert sync.error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_a_compacted_log_tells_the_same_in_fewer_bytes(open_node: Callable[..., Node], clock: ManualClock) -> None:
+def test_a_compacted_log_has_the_same_state_in_fewer_bytes(open_node: Callable[..., Node], clock: ManualClock) -> None:
     node = open_node(offsets_topic_num_partitions="1", offsets_topic_segment_bytes="4096")
     node.create_topic("orders", 2)
     node.start()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker.groups.scene import REBALANCE, SESSION, Scene
+from tests.broker.groups.manual_coordinator import REBALANCE, SESSION, ManualCoordinator
 
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError, RecordTooLargeError
 
 
-def two_joined(scene: Scene) -> tuple[str, str]:
+def two_joined(scene: ManualCoordinator) -> tuple[str, str]:
     """Leader and follower of a generation 2 that has no assignment yet."""
     first = scene.join()
     scene.pass_time(0)
@@ -18,7 +18,7 @@ def two_joined(scene: Scene) -> tuple[str, str]:
     return first.joined.member_id, second.joined.member_id
 
 
-def test_followers_wait_for_the_leader_and_everyone_gets_its_own_part(scene: Scene) -> None:
+def test_followers_wait_for_the_leader_and_everyone_gets_its_own_part(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     assert early.is_waiting
@@ -28,27 +28,27 @@ def test_followers_wait_for_the_leader_and_everyone_gets_its_own_part(scene: Sce
     assert scene.group.state is State.STABLE
 
 
-def test_a_follower_that_comes_late_is_answered_at_once(scene: Scene) -> None:
+def test_a_follower_that_comes_late_is_answered_at_once(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     scene.sync(leader, 2, {follower: b"two"})
     assert scene.sync(follower, 2).synced.assignment == b"two"
 
 
-def test_a_member_that_the_leader_left_out_gets_nothing_to_do(scene: Scene) -> None:
+def test_a_member_that_the_leader_left_out_gets_nothing_to_do(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     scene.sync(leader, 2, {leader: b"one", "stranger": b"three"})
     assert scene.sync(follower, 2).synced.assignment == b""
 
 
-def test_an_assignment_is_written_down_before_it_is_passed_on(scene: Scene) -> None:
+def test_an_assignment_is_written_down_before_it_is_passed_on(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     led = scene.sync(leader, 2, {follower: b"two"})
     assert len(scene.log.entries) == 1
     assert led.reply is not None
-    assert led.reply.settled
+    assert led.reply.needs_sync
     assert early.reply is not None
-    assert early.reply.settled
+    assert early.reply.needs_sync
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_assignment_is_written_down_before_it_is_passed_on(scene: Scene) -> N
     ],
 )
 def test_an_assignment_that_cannot_be_written_is_passed_on_to_nobody(
-    scene: Scene, failure: KafkaStorageError, told: ErrorCode
+    scene: ManualCoordinator, failure: KafkaStorageError, told: ErrorCode
 ) -> None:
     leader, follower = two_joined(scene)
     early = scene.sync(follower, 2)
@@ -84,24 +84,26 @@ def test_an_assignment_that_cannot_be_written_is_passed_on_to_nobody(
         ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
     ],
 )
-def test_a_sync_that_does_not_fit_is_refused(scene: Scene, said: dict[str, object], error: ErrorCode) -> None:
+def test_a_sync_that_does_not_fit_is_refused(
+    scene: ManualCoordinator, said: dict[str, object], error: ErrorCode
+) -> None:
     _, follower = two_joined(scene)
     asked = {"member_id": follower, "generation": 2, **said}
     assert scene.sync(**asked).error == error  # type: ignore[arg-type]  # a table of arguments
 
 
-def test_a_sync_that_names_the_right_protocol_is_taken(scene: Scene) -> None:
+def test_a_sync_that_names_the_right_protocol_is_taken(scene: ManualCoordinator) -> None:
     leader, _ = two_joined(scene)
     assert scene.sync(leader, 2, protocol_type="consumer", protocol_name="range").error == ErrorCode.NONE
 
 
-def test_a_sync_during_a_rebalance_sends_the_member_back_to_join(scene: Scene) -> None:
+def test_a_sync_during_a_rebalance_sends_the_member_back_to_join(scene: ManualCoordinator) -> None:
     leader, _ = scene.stable_group(2)
     scene.join()
     assert scene.sync(leader, 2).error == ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_newcomer_sends_those_who_wait_for_an_assignment_back_to_join(scene: Scene) -> None:
+def test_a_new_member_makes_members_that_wait_for_an_assignment_join_again(scene: ManualCoordinator) -> None:
     _, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     scene.join()
@@ -109,7 +111,7 @@ def test_a_newcomer_sends_those_who_wait_for_an_assignment_back_to_join(scene: S
     assert scene.group.state is State.PREPARING
 
 
-def test_a_leader_that_never_syncs_is_out_after_the_rebalance_timeout(scene: Scene) -> None:
+def test_a_leader_that_never_syncs_is_out_after_the_rebalance_timeout(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     for _ in range(REBALANCE // 5_000):
@@ -122,7 +124,7 @@ def test_a_leader_that_never_syncs_is_out_after_the_rebalance_timeout(scene: Sce
     assert (again.joined.leader, again.joined.generation) == (follower, 3)
 
 
-def test_a_follower_that_never_fetches_its_part_is_out_too(scene: Scene) -> None:
+def test_a_follower_that_never_fetches_its_part_is_out_too(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     scene.sync(leader, 2, {leader: b"one", follower: b"two"})
     for _ in range(REBALANCE // 5_000):
@@ -133,7 +135,7 @@ def test_a_follower_that_never_fetches_its_part_is_out_too(scene: Scene) -> None
     assert scene.group.state is State.PREPARING
 
 
-def test_a_leader_that_dies_before_it_syncs_is_out_after_its_session(scene: Scene) -> None:
+def test_a_leader_that_dies_before_it_syncs_is_out_after_its_session(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     scene.pass_time(SESSION)
@@ -141,7 +143,7 @@ def test_a_leader_that_dies_before_it_syncs_is_out_after_its_session(scene: Scen
     assert early.error == ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_repeated_sync_ends_the_older_one_that_still_waits(scene: Scene) -> None:
+def test_a_repeated_sync_ends_the_older_one_that_still_waits(scene: ManualCoordinator) -> None:
     leader, follower = two_joined(scene)
     older, newer = scene.sync(follower, 2), scene.sync(follower, 2)
     assert older.error == ErrorCode.REBALANCE_IN_PROGRESS
@@ -149,7 +151,7 @@ def test_a_repeated_sync_ends_the_older_one_that_still_waits(scene: Scene) -> No
     assert newer.synced.assignment == b"two"
 
 
-def test_a_member_that_leaves_while_it_waits_for_its_part_is_told_so(scene: Scene) -> None:
+def test_a_member_that_leaves_while_it_waits_for_its_assignment_gets_an_error(scene: ManualCoordinator) -> None:
     _, follower = two_joined(scene)
     early = scene.sync(follower, 2)
     scene.leave(follower)

@@ -59,7 +59,7 @@ public final class Driver {
             case "consume":
                 return consume(asked);
             case "join":
-                members.put(name, new Member(settings(asked), asked.get("topics")));
+                members.put(name, new Member(settings(asked), asked.get("topics"), asked.path("pattern")));
                 return JSON.nullNode();
             case "assignment":
                 return members.get(name).assignment();

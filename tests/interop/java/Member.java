@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 
 /** A member of a group that polls in a thread of its own: a consumer may be touched by that thread only. */
@@ -20,11 +21,15 @@ final class Member {
     private volatile Set<TopicPartition> assigned = Set.of();
     private volatile boolean leaving;
 
-    Member(Properties settings, JsonNode topics) {
+    Member(Properties settings, JsonNode topics, JsonNode pattern) {
         List<String> names = new ArrayList<>();
         topics.forEach(topic -> names.add(topic.asText()));
         consumer = new KafkaConsumer<>(settings);
-        consumer.subscribe(names);
+        if (pattern.isTextual()) {
+            consumer.subscribe(new SubscriptionPattern(pattern.asText()));
+        } else {
+            consumer.subscribe(names);
+        }
         thread = new Thread(this::run, "member");
         thread.setDaemon(true);
         thread.start();

@@ -1,8 +1,8 @@
-"""The APIs that are served: one file each, named as the API, headed by its versions and rules.
+"""The served APIs: one file each, named after the API. Its head lists versions and rules.
 
-A file looks like this, and being here is all it takes to be listed in ApiVersions:
+A file looks like this. A file in this package is enough to be listed in ApiVersions:
 
-    from kafkawire.broker.serving import RequestContext, serves
+    from kafkawire.broker._dispatch.registry import RequestContext, serves
     from kafkawire.messages import HeartbeatResponse
 
     @serves("Heartbeat")
@@ -10,12 +10,12 @@ A file looks like this, and being here is all it takes to be listed in ApiVersio
         return HeartbeatResponse(error_code=node.groups.heartbeat(request.group_id, ...))
 
 Rules:
-- A handler reads its request, asks the owner of the state, and writes the response; it keeps nothing itself.
-- What waits is an `async def`, or a plain function that returns an awaitable when it has to: a future of the loop,
-  ended by `clock.wait` with the node's clock. No thread, no sleep, no asyncio timeouts (they follow another clock).
-- Every wait, and `context.yield_if_due` too, is a point where the node may change: a topic, a group or a session that
-  was looked up before may be gone, and a dictionary that is being walked over may have grown. Walk over a copy.
-- A connection that is lost cancels what it waits for.
-- Raising a KafkaError answers with its code (see `serving`); an error of one element of the request goes into that
-  element's own error code, never up.
+- A handler reads its request, asks the owner of the state, and writes the response. It keeps no state.
+- A handler that waits is an `async def`, or a function that returns an awaitable. It waits for a future of the loop
+  with `clock.wait` and the node's clock: no thread, no sleep, no asyncio timeouts, because they use another clock.
+- The node may change at every wait, also at `context.yield_if_due`. A topic, a group or a session that was looked up
+  before may be gone, and a dictionary may have grown. Iterate over a copy.
+- A lost connection cancels its waiting request.
+- A KafkaError becomes an error response (`_dispatch.registry`). An error of one element of the request is set in that
+  element's own error code.
 """

@@ -1,28 +1,28 @@
-"""AlterConfigs: v0-2. The settings of a resource, replaced by those of the request.
+"""AlterConfigs: v0-2. Replaces the settings of a resource by those of the request.
 
 Rules:
-- What the request does not name goes back to its default.
-- A resource that occurs twice: INVALID_REQUEST for it (`altering` has the rest).
+- Settings that the request does not name are reset to their defaults.
+- A resource that occurs twice: INVALID_REQUEST for it (`_config.alterations` has the rest).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.altering import alter, check_count, current
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._config.alterations import alter, check_count, current
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import AlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import AlterConfigsRequest
 
     Resource = AlterConfigsRequest.AlterConfigsResource
     Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
 
-def refuse(request: AlterConfigsRequest, refusal: ErrorAnswer, context: RequestContext) -> AlterConfigsResponse:
+def refuse(request: AlterConfigsRequest, refusal: Refusal, context: RequestContext) -> AlterConfigsResponse:
     return AlterConfigsResponse(responses=[_result(resource, refusal) for resource in request.resources])
 
 
@@ -32,7 +32,7 @@ async def handle(node: Node, request: AlterConfigsRequest, context: RequestConte
     response = AlterConfigsResponse()
     for resource in request.resources:
         kind, name = resource.resource_type, resource.resource_name
-        answer = ErrorAnswer(0, None)
+        answer = Refusal(0, None)
         try:
             if times[kind, name] > 1:
                 raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
@@ -41,13 +41,13 @@ async def handle(node: Node, request: AlterConfigsRequest, context: RequestConte
             changes = {**gone, **{config.name: config.value for config in resource.configs}}
             await alter(node, kind, name, changes, validate_only=request.validate_only)
         except KafkaError as error:
-            answer = ErrorAnswer.of(error)
+            answer = Refusal.of(error)
         response.responses.append(_result(resource, answer))
         await context.yield_if_due()
     return response
 
 
-def _result(resource: Resource, answer: ErrorAnswer) -> Result:
+def _result(resource: Resource, answer: Refusal) -> Result:
     return AlterConfigsResponse.AlterConfigsResourceResponse(
         error_code=answer.code,
         error_message=answer.message,

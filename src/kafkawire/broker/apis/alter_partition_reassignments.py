@@ -1,16 +1,16 @@
-"""AlterPartitionReassignments: v0-1. Partitions stay where they are: here.
+"""AlterPartitionReassignments: v0-1. All partitions stay on this broker.
 
 Rules:
-- This broker as the only replica is what is: done. Any other set: INVALID_REPLICA_ASSIGNMENT.
+- This broker as the only replica: success without a change. Any other set: INVALID_REPLICA_ASSIGNMENT.
 - Cancelling (null): NO_REASSIGNMENT_IN_PROGRESS.
-- Messages do not repeat names or lists of the request: a small request could have a large answer then.
+- Messages do not repeat names or lists of the request: otherwise a small request could have a large response.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import AlterPartitionReassignmentsResponse
 from kafkawire.messages.errors import (
     InvalidReplicaAssignmentError,
@@ -20,7 +20,7 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import AlterPartitionReassignmentsRequest
 
 
@@ -32,11 +32,11 @@ async def handle(
     for topic in request.topics:
         answered = AlterPartitionReassignmentsResponse.ReassignableTopicResponse(name=topic.name)
         for each in topic.partitions:
-            answer = ErrorAnswer(0, None)
+            answer = Refusal(0, None)
             try:
                 _check(node, topic.name, each.partition_index, each.replicas)
             except KafkaError as error:
-                answer = ErrorAnswer.of(error)
+                answer = Refusal.of(error)
             answered.partitions.append(
                 AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(
                     partition_index=each.partition_index, error_code=answer.code, error_message=answer.message

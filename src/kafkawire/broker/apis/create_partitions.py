@@ -1,4 +1,4 @@
-"""CreatePartitions: v0-3. More partitions for a topic.
+"""CreatePartitions: v0-3. Adds partitions to topics.
 
 Rules:
 - The count is the new total, more than the topic has: else INVALID_PARTITIONS.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import MOST_PARTITIONS
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.topics import MOST_PARTITIONS
 from kafkawire.messages import CreatePartitionsResponse
 from kafkawire.messages.errors import (
     InvalidPartitionsError,
@@ -21,13 +21,13 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import CreatePartitionsRequest
 
-    Wanted = CreatePartitionsRequest.CreatePartitionsTopic
+    RequestTopic = CreatePartitionsRequest.CreatePartitionsTopic
 
 
-def refuse(request: CreatePartitionsRequest, refusal: ErrorAnswer, context: RequestContext) -> CreatePartitionsResponse:
+def refuse(request: CreatePartitionsRequest, refusal: Refusal, context: RequestContext) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(results=[_result(topic.name, refusal) for topic in request.topics])
 
 
@@ -40,14 +40,14 @@ async def handle(node: Node, request: CreatePartitionsRequest, context: RequestC
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
             await _add(node, wanted, validate_only=request.validate_only)
-            response.results.append(_result(wanted.name, ErrorAnswer(0, None)))
+            response.results.append(_result(wanted.name, Refusal(0, None)))
         except KafkaError as error:
-            response.results.append(_result(wanted.name, ErrorAnswer.of(error)))
+            response.results.append(_result(wanted.name, Refusal.of(error)))
         await context.yield_if_due()
     return response
 
 
-async def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
+async def _add(node: Node, wanted: RequestTopic, *, validate_only: bool) -> None:
     topic = node.topics.get(wanted.name)
     if not topic.partitions < wanted.count <= MOST_PARTITIONS:
         raise InvalidPartitionsError(
@@ -61,7 +61,7 @@ async def _add(node: Node, wanted: Wanted, *, validate_only: bool) -> None:
         await node.changes.run(node.changes.growth(topic, wanted.count))
 
 
-def _result(name: str, answer: ErrorAnswer) -> CreatePartitionsResponse.CreatePartitionsTopicResult:
+def _result(name: str, answer: Refusal) -> CreatePartitionsResponse.CreatePartitionsTopicResult:
     return CreatePartitionsResponse.CreatePartitionsTopicResult(
         name=name, error_code=answer.code, error_message=answer.message
     )

@@ -1,23 +1,23 @@
-"""CreateTopics: v0-7. New topics.
+"""CreateTopics: v0-7. Creates topics.
 
 Rules:
-- A topic has either a number of partitions and replicas (-1: the broker's default, in every version: KIP-464 forbids
-  it before v4 to Java's client only, and kafkajs asks for it in v3), or an assignment that names the replicas of each
-  partition from 0 on; both is INVALID_REQUEST. There is one broker, so there is one replica.
-- A name that occurs twice: INVALID_REQUEST for it. Settings are checked before anything is made.
-- More than MOST_PARTITIONS partitions in one request: POLICY_VIOLATION for all of it, as Kafka does.
-- With `validate_only` (v1+) everything is checked and nothing made.
-- v5+ answers with partitions, replicas and all settings of the topic; v7 with its id.
+- A topic has either a number of partitions and replicas, or an assignment that names the replicas of each partition
+  from 0 on; both is INVALID_REQUEST. -1 is the broker's default, in every version: KIP-464 forbids it before v4 to
+  Java's client only, and kafkajs asks for it in v3. There is one broker, so there is one replica.
+- A name that occurs twice: INVALID_REQUEST for it. Settings are checked before anything is created.
+- More than MOST_PARTITIONS partitions in one request: POLICY_VIOLATION for all of it, as in Kafka.
+- With `validate_only` (v1+) everything is checked and nothing is created.
+- v5+ returns partitions, replicas and all settings of the topic; v7 with its id.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.changes import NewTopic
-from kafkawire.broker.configs import keys
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import CLUSTER_METADATA, MOST_PARTITIONS, NO_ID, Topic
+from kafkawire.broker._config.settings import keys
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.changes import NewTopic
+from kafkawire.broker._metadata.topics import CLUSTER_METADATA, MOST_PARTITIONS, NO_ID, Topic
 from kafkawire.messages import CreateTopicsResponse
 from kafkawire.messages.errors import (
     InvalidPartitionsError,
@@ -29,15 +29,15 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import CreateTopicsRequest
 
-    Wanted = CreateTopicsRequest.CreatableTopic
+    RequestTopic = CreateTopicsRequest.CreatableTopic
     Result = CreateTopicsResponse.CreatableTopicResult
     Config = CreateTopicsResponse.CreatableTopicConfigs
 
 
-def refuse(request: CreateTopicsRequest, refusal: ErrorAnswer, context: RequestContext) -> CreateTopicsResponse:
+def refuse(request: CreateTopicsRequest, refusal: Refusal, context: RequestContext) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=[_failed(topic.name, refusal) for topic in request.topics])
 
 
@@ -46,24 +46,24 @@ async def handle(node: Node, request: CreateTopicsRequest, context: RequestConte
     if _total_partitions(node, request) > MOST_PARTITIONS:
         raise PolicyViolationError(f"more than {MOST_PARTITIONS} partitions in one request")
     times = await context.count(topic.name for topic in request.topics)
-    results: dict[str, NewTopic | Topic | ErrorAnswer] = {}
+    results: dict[str, NewTopic | Topic | Refusal] = {}
     for wanted in request.topics:
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
             results[wanted.name] = _checked(node, wanted)
         except KafkaError as error:
-            results[wanted.name] = ErrorAnswer.of(error)
+            results[wanted.name] = Refusal.of(error)
         await context.yield_if_due()
     if not request.validate_only:
         made = await node.create_topics([each for each in results.values() if isinstance(each, NewTopic)])
         names = [name for name, each in results.items() if isinstance(each, NewTopic)]
-        answers = (ErrorAnswer.of(each) if isinstance(each, KafkaError) else each for each in made)
+        answers = (Refusal.of(each) if isinstance(each, KafkaError) else each for each in made)
         results.update(zip(names, answers, strict=True))
     response = CreateTopicsResponse()
     unset = [_config(node, name, {}) for name in keys("topic")] if context.version >= 5 else []
     for name, topic in results.items():
-        if isinstance(topic, ErrorAnswer):
+        if isinstance(topic, Refusal):
             response.topics.append(_failed(name, topic))
         else:
             response.topics.append(_created(node, topic, context.version, unset))
@@ -78,7 +78,7 @@ def _total_partitions(node: Node, request: CreateTopicsRequest) -> int:
     return sum(default if count == -1 else count for count in counts if -1 <= count <= MOST_PARTITIONS)
 
 
-def _checked(node: Node, wanted: Wanted) -> NewTopic:
+def _checked(node: Node, wanted: RequestTopic) -> NewTopic:
     if wanted.name == CLUSTER_METADATA:
         raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
     node.topics.check_new(wanted.name)
@@ -100,7 +100,7 @@ def _created(node: Node, topic: NewTopic | Topic, version: int, unset: list[Conf
     )
 
 
-def _count_partitions(node: Node, wanted: Wanted) -> int:
+def _count_partitions(node: Node, wanted: RequestTopic) -> int:
     if wanted.assignments:
         if wanted.num_partitions != -1 or wanted.replication_factor != -1:
             raise InvalidRequestError("an assignment and a number of partitions or replicas, expected one of them")
@@ -113,7 +113,7 @@ def _count_partitions(node: Node, wanted: Wanted) -> int:
     return partitions
 
 
-def _check_assignment(node: Node, wanted: Wanted) -> int:
+def _check_assignment(node: Node, wanted: RequestTopic) -> int:
     indexes = sorted(each.partition_index for each in wanted.assignments)
     if indexes != list(range(len(indexes))):
         raise InvalidReplicaAssignmentError("the partitions of an assignment run from 0 on, without gaps or repetition")
@@ -137,7 +137,7 @@ def _config(node: Node, name: str, settings: dict[str, str]) -> CreateTopicsResp
     )
 
 
-def _failed(name: str, refusal: ErrorAnswer) -> Result:
+def _failed(name: str, refusal: Refusal) -> Result:
     return CreateTopicsResponse.CreatableTopicResult(
         name=name, error_code=refusal.code, error_message=refusal.message, num_partitions=-1, replication_factor=-1
     )

@@ -1,10 +1,10 @@
-"""DeleteRecords: v0-2. Records before an offset, gone.
+"""DeleteRecords: v0-2. Deletes the records before an offset.
 
 Rules:
 - -1 is the high watermark; an offset past it, or below -1, is OFFSET_OUT_OF_RANGE.
 - A topic that is only compacted keeps its records: POLICY_VIOLATION. Internal topics: INVALID_TOPIC_EXCEPTION.
 - A partition that occurs more than once is answered once; its last offset counts.
-- The new start of the log is on the disk before the answer.
+- The new log start is on the disk before the response.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import DeleteRecordsResponse
 from kafkawire.messages.errors import InvalidTopicError, KafkaError, OffsetOutOfRangeError, PolicyViolationError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DeleteRecordsRequest
 
 
-def refuse(request: DeleteRecordsRequest, refusal: ErrorAnswer, context: RequestContext) -> DeleteRecordsResponse:
+def refuse(request: DeleteRecordsRequest, refusal: Refusal, context: RequestContext) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsResponse.DeleteRecordsTopicResult(
@@ -70,7 +70,7 @@ async def _delete(node: Node, name: str, index: int, offset: int) -> int:
     if log.recovery_point < before <= log.end_offset:
         await node.flusher.wait(name, index, log, before - 1)  # a thread syncs what a log start must not be ahead of
     start = log.delete_records(before)
-    node.watchers.notify(name, index)
+    node.notify(name, index)
     return start
 
 

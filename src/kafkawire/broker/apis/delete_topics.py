@@ -1,17 +1,17 @@
-"""DeleteTopics: v0-6. Topics that go, by name, or by id from v6 on.
+"""DeleteTopics: v0-6. Deletes topics by name, or by id from v6 on.
 
 Rules:
 - A topic is named by name or by id; both, neither, or the same topic twice: INVALID_REQUEST for it.
-- With delete.topic.enable=false nothing goes: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
-- The name is free at once; the files go soon after.
+- With delete.topic.enable=false nothing is deleted: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
+- The name is free at once; the files are removed later.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import NO_ID, Topic
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.topics import NO_ID, Topic
 from kafkawire.messages import DeleteTopicsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError, TopicDeletionDisabledError
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from uuid import UUID
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DeleteTopicsRequest
 
-DONE = ErrorAnswer(0, None)
+DONE = Refusal(0, None)
 
 
-class Wanted(NamedTuple):
-    """How a topic is named in the request."""
+class TopicKey(NamedTuple):
+    """A topic as the request names it."""
 
     name: str | None
     topic_id: UUID
 
 
-def refuse(request: DeleteTopicsRequest, refusal: ErrorAnswer, context: RequestContext) -> DeleteTopicsResponse:
+def refuse(request: DeleteTopicsRequest, refusal: Refusal, context: RequestContext) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(responses=[_result(each, refusal) for each in _wanted(request, context.version)])
 
 
@@ -42,14 +42,14 @@ async def handle(node: Node, request: DeleteTopicsRequest, context: RequestConte
         disabled = TopicDeletionDisabledError if context.version >= 3 else InvalidRequestError
         raise disabled("delete.topic.enable is false")
     times = await context.count(_wanted(request, context.version))
-    found: dict[Wanted, Topic | ErrorAnswer] = {}
+    found: dict[TopicKey, Topic | Refusal] = {}
     for each in times:
         try:
             if times[each] > 1:
                 raise InvalidRequestError(f"{each.name or each.topic_id} occurs {times[each]} times")
             found[each] = _find(node, each)
         except KafkaError as error:
-            found[each] = ErrorAnswer.of(error)
+            found[each] = Refusal.of(error)
         await context.yield_if_due()
     named = await context.count(topic.id for topic in found.values() if isinstance(topic, Topic))
     gone = {topic.id: topic for topic in found.values() if isinstance(topic, Topic) and named[topic.id] == 1}
@@ -57,32 +57,32 @@ async def handle(node: Node, request: DeleteTopicsRequest, context: RequestConte
     failed = dict(zip(gone, failures, strict=True))
     response = DeleteTopicsResponse()
     for each, topic in found.items():
-        if isinstance(topic, ErrorAnswer):
+        if isinstance(topic, Refusal):
             response.responses.append(_result(each, topic))
         elif topic.id not in gone:
             refusal = InvalidRequestError(f"topic {topic.name!r} is named by name and by id")
-            response.responses.append(_result(each, ErrorAnswer.of(refusal)))
+            response.responses.append(_result(each, Refusal.of(refusal)))
         else:
             failure = failed[topic.id]
-            answer = DONE if failure is None else ErrorAnswer.of(failure)
-            response.responses.append(_result(Wanted(topic.name, topic.id), answer))
+            answer = DONE if failure is None else Refusal.of(failure)
+            response.responses.append(_result(TopicKey(topic.name, topic.id), answer))
         await context.yield_if_due()
     return response
 
 
-def _wanted(request: DeleteTopicsRequest, version: int) -> Iterator[Wanted]:
+def _wanted(request: DeleteTopicsRequest, version: int) -> Iterator[TopicKey]:
     if version < 6:
-        return (Wanted(name, NO_ID) for name in request.topic_names)
-    return (Wanted(each.name, each.topic_id) for each in request.topics)
+        return (TopicKey(name, NO_ID) for name in request.topic_names)
+    return (TopicKey(each.name, each.topic_id) for each in request.topics)
 
 
-def _find(node: Node, wanted: Wanted) -> Topic:
+def _find(node: Node, wanted: TopicKey) -> Topic:
     if (wanted.name is None) == (wanted.topic_id == NO_ID):
         raise InvalidRequestError("expected a name or an id, one of them")
     return node.topics.get_id(wanted.topic_id) if wanted.name is None else node.topics.get(wanted.name)
 
 
-def _result(wanted: Wanted, refusal: ErrorAnswer = DONE) -> DeleteTopicsResponse.DeletableTopicResult:
+def _result(wanted: TopicKey, refusal: Refusal = DONE) -> DeleteTopicsResponse.DeletableTopicResult:
     return DeleteTopicsResponse.DeletableTopicResult(
         name=wanted.name, topic_id=wanted.topic_id, error_code=refusal.code, error_message=refusal.message
     )

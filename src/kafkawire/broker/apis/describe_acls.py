@@ -1,14 +1,14 @@
-"""DescribeAcls: v0-3. Without an authorizer there are no ACLs to tell of: SECURITY_DISABLED, as Kafka answers then."""
+"""DescribeAcls: v0-3. There is no authorizer and there are no ACLs: SECURITY_DISABLED, as in Kafka."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages.errors import SecurityDisabledError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeAclsRequest, DescribeAclsResponse
 
 

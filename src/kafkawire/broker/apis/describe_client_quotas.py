@@ -1,14 +1,14 @@
-"""DescribeClientQuotas: v0-1. There are no quotas, so whatever is asked for has no entries."""
+"""DescribeClientQuotas: v0-1. There are no quotas, so the response has no entries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import DescribeClientQuotasResponse
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeClientQuotasRequest
 
 

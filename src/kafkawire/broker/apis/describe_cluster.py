@@ -1,20 +1,20 @@
-"""DescribeCluster: v0-2. The cluster: this broker, which is its controller too.
+"""DescribeCluster: v0-2. Describes the cluster: this broker, which is also its controller.
 
 Rules:
-- Endpoints of controllers (v1+, type 2) are not told on a broker's port: MISMATCHED_ENDPOINT_TYPE.
+- A request for controllers (v1+, type 2) on a broker's port: MISMATCHED_ENDPOINT_TYPE.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker import operations
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import DescribeClusterResponse
 from kafkawire.messages.errors import MismatchedEndpointTypeError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeClusterRequest
 
 BROKERS = 1

@@ -1,40 +1,46 @@
-"""DescribeConfigs: v0-4. Every setting of a topic or of the broker, and where its value comes from.
+"""DescribeConfigs: v0-4. The settings of a topic or of the broker, with the source of each value.
 
 Rules:
-- No keys (null or none) means all of them; a key that does not exist is left out.
+- Without keys (null or empty) all settings are returned. An unknown key is left out.
 - A resource that occurs more than once is answered once, with all keys of its occurrences. Apache Kafka answers every
-  occurrence, which lets a request of 480 KB have an answer of 329 MB.
-- The broker's own number tells what is in force; the empty name tells what was set for all brokers.
-- Synonyms (v1+) are all values a setting has, the one in force first; types and words come from v3 on.
-- A group has no settings of its own here, so it has none to tell; tools ask for those of every group.
-- Secrets are told as null.
+  occurrence, so that a request of 480 KB can have a response of 329 MB.
+- The number of the broker returns the effective settings, the empty name those that were set for all brokers.
+- Synonyms (v1+) are all values of a setting, the effective one first. Types and documentation come from v3 on.
+- A group need not exist to have settings. Tools ask for those of every group.
+- Secrets are null.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from kafkawire.broker.altering import check_broker, find_topic
-from kafkawire.broker.configs import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, Source, keys
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._config.alterations import check_broker, find_topic
+from kafkawire.broker._config.group_settings import check_group_name
+from kafkawire.broker._config.settings import (
+    BROKER_RESOURCE,
+    GROUP_RESOURCE,
+    SCOPES,
+    TOPIC_RESOURCE,
+    Setting,
+    Source,
+    keys,
+)
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import DescribeConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kafkawire.broker.configs import ConfigKey
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._config.settings import ConfigKey
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeConfigsRequest
 
     Resource = tuple[int, str]
-    Described = DescribeConfigsResponse.DescribeConfigsResourceResult
-
-GROUP_RESOURCE: Final = 32
-_SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker"}
+    ResourceSettings = DescribeConfigsResponse.DescribeConfigsResourceResult
 
 
-def refuse(request: DescribeConfigsRequest, refusal: ErrorAnswer, context: RequestContext) -> DescribeConfigsResponse:
+def refuse(request: DescribeConfigsRequest, refusal: Refusal, context: RequestContext) -> DescribeConfigsResponse:
     named = dict.fromkeys((each.resource_type, each.resource_name) for each in request.resources)
     return DescribeConfigsResponse(results=[_result(kind, name, refusal) for kind, name in named])
 
@@ -43,13 +49,13 @@ def refuse(request: DescribeConfigsRequest, refusal: ErrorAnswer, context: Reque
 async def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
     for (kind, name), wanted in (await _wanted(request, context)).items():
-        result = _result(kind, name, ErrorAnswer(0, None))
+        result = _result(kind, name, Refusal(0, None))
         try:
             for key, value, settings in _settings(node, kind, name, wanted):
                 result.configs.append(_describe(key, value, settings, request, context.version))
                 await context.yield_if_due()
         except KafkaError as error:
-            result = _result(kind, name, ErrorAnswer.of(error))
+            result = _result(kind, name, Refusal.of(error))
         response.results.append(result)
         await context.yield_if_due()
     return response
@@ -62,7 +68,7 @@ async def _wanted(request: DescribeConfigsRequest, context: RequestContext) -> d
         resource = each.resource_type, each.resource_name
         names = wanted.setdefault(resource, set())
         if names is not None and each.configuration_keys:
-            existing = keys(_SCOPES.get(each.resource_type, "topic"))
+            existing = keys(SCOPES.get(each.resource_type, "topic"))
             for name in each.configuration_keys:
                 if name in existing:
                     names.add(name)
@@ -88,7 +94,12 @@ def _settings(
                 settings = [each for each in settings if each.source == Source.ALL_BROKERS]
             if settings:
                 yield key, settings[0].value, settings
-    elif kind != GROUP_RESOURCE:
+    elif kind == GROUP_RESOURCE:
+        check_group_name(name)
+        for key in _keys("group", wanted):
+            settings = node.group_configs.settings(name, key.name)
+            yield key, settings[0].value, settings
+    else:
         raise InvalidRequestError(f"resource type {kind}, expected 2 (topic), 4 (broker) or 32 (group)")
 
 
@@ -99,7 +110,7 @@ def _keys(scope: str, wanted: set[str] | None) -> Iterable[ConfigKey]:
 
 def _describe(
     key: ConfigKey, value: str | None, settings: list[Setting], request: DescribeConfigsRequest, version: int
-) -> Described:
+) -> ResourceSettings:
     source = settings[0].source
     described = DescribeConfigsResponse.DescribeConfigsResourceResult(
         name=key.name,
@@ -122,7 +133,7 @@ def _describe(
     return described
 
 
-def _result(kind: int, name: str, answer: ErrorAnswer) -> DescribeConfigsResponse.DescribeConfigsResult:
+def _result(kind: int, name: str, answer: Refusal) -> DescribeConfigsResponse.DescribeConfigsResult:
     return DescribeConfigsResponse.DescribeConfigsResult(
         error_code=answer.code,
         error_message=answer.message,

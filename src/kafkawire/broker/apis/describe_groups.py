@@ -1,31 +1,32 @@
-"""DescribeGroups: v0-6. Groups and their members.
+"""DescribeGroups: v0-6. Describes groups and their members.
 
 Rules:
-- A group that is not there is Dead; from v6 on that is GROUP_ID_NOT_FOUND, with words.
-- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, which lets a small
-  request have an answer of any size.
-- What members said of themselves and the protocol's name are told of stable groups only; while a group rebalances they
-  are about to change.
-- v3+: authorized operations, where they are asked for: all of them, there is no authorizer. v4+: group.instance.id.
+- A group that does not exist, or is not of the classic protocol, is Dead. From v6 on the error is GROUP_ID_NOT_FOUND,
+  with a message.
+- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small
+  request can have a response of any size.
+- The metadata of members and the name of the protocol are returned for stable groups only. They change during a
+  rebalance. The last assignment is returned until there is a new one.
+- v3+: authorized operations, if requested: all of them, because there is no authorizer. v4+: group.instance.id.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker import operations
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.states import State
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
 from kafkawire.messages import DescribeGroupsResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.group import Group
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeGroupsRequest
 
 
-def refuse(request: DescribeGroupsRequest, error: ErrorAnswer, context: RequestContext) -> DescribeGroupsResponse:
+def refuse(request: DescribeGroupsRequest, error: Refusal, context: RequestContext) -> DescribeGroupsResponse:
     message = error.message if context.version >= 6 else None
     return DescribeGroupsResponse(
         groups=[
@@ -42,18 +43,23 @@ async def handle(node: Node, request: DescribeGroupsRequest, context: RequestCon
     for group_id in request.groups:
         if group_id not in groups:
             group = node.groups.find(group_id)
-            described = _missing(group_id, context.version) if group is None else await _describe(group, context)
-            described.authorized_operations = allowed
+            if isinstance(group, Group):
+                described = await _describe(group, context)
+            else:
+                reason = "not found" if group is None else "is not a classic group"
+                described = _missing(group_id, context.version, reason)
+            if not described.error_code:
+                described.authorized_operations = allowed
             groups[group_id] = described
         await context.yield_if_due()
     return DescribeGroupsResponse(groups=list(groups.values()))
 
 
-def _missing(group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
+def _missing(group_id: str, version: int, reason: str) -> DescribeGroupsResponse.DescribedGroup:
     described = DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
     if version >= 6:
         described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        described.error_message = f"Group {group_id} not found."
+        described.error_message = f"Group {group_id} {reason}."
     return described
 
 
@@ -73,7 +79,7 @@ async def _describe(group: Group, context: RequestContext) -> DescribeGroupsResp
                 client_id=member.client_id,
                 client_host=member.client_host,
                 member_metadata=member.metadata(protocol) if protocol is not None else b"",
-                member_assignment=member.assignment if protocol is not None else b"",
+                member_assignment=member.assignment,
             )
         )
         await context.yield_if_due()

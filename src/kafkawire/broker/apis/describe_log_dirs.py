@@ -1,8 +1,8 @@
-"""DescribeLogDirs: v0-5. What lies in the log directory, and how large it is.
+"""DescribeLogDirs: v0-5. The partitions in the log directory, and their sizes.
 
 Rules:
-- No topics (null) means all; a partition that is not there is left out, and one that occurs twice is answered once.
-- v4+ tells the size of the volume and what is free of it; -1 where everything is in memory.
+- Null topics means all. An unknown partition is left out, and one that occurs twice is answered once.
+- v4+ returns the total and free bytes of the volume; -1 if all data is in memory.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import DescribeLogDirsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeLogDirsRequest
 
 
-def refuse(request: DescribeLogDirsRequest, refusal: ErrorAnswer, context: RequestContext) -> DescribeLogDirsResponse:
+def refuse(request: DescribeLogDirsRequest, refusal: Refusal, context: RequestContext) -> DescribeLogDirsResponse:
     return DescribeLogDirsResponse(error_code=refusal.code)
 
 

@@ -1,29 +1,34 @@
-"""DescribeProducers: v0. The producers a partition remembers.
+"""DescribeProducers: v0. The active producers of partitions.
 
 Rules:
-- A partition that occurs more than once is answered once. Apache Kafka answers every occurrence, which lets a small
-  request have an answer of any size.
+- A partition that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small
+  request can have a response of any size.
 - Messages do not repeat the names of the request, for the same reason.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages import DescribeProducersResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeProducersRequest
 
-    Described = DescribeProducersResponse.PartitionResponse
+    PartitionResponse = DescribeProducersResponse.PartitionResponse
 
 
-def refuse(
-    request: DescribeProducersRequest, refusal: ErrorAnswer, context: RequestContext
-) -> DescribeProducersResponse:
+_MESSAGES: Final[dict[int, str]] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "no such partition",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "not a topic's name",
+}
+
+
+def refuse(request: DescribeProducersRequest, refusal: Refusal, context: RequestContext) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=[
             DescribeProducersResponse.TopicResponse(
@@ -36,7 +41,7 @@ def refuse(
 
 @serves("DescribeProducers", refuse=refuse)
 async def handle(node: Node, request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
-    answered: dict[str, dict[int, Described]] = {}
+    answered: dict[str, dict[int, PartitionResponse]] = {}
     for topic in request.topics:
         partitions = answered.setdefault(topic.name, {})
         for index in topic.partition_indexes:
@@ -51,12 +56,12 @@ async def handle(node: Node, request: DescribeProducersRequest, context: Request
     )
 
 
-async def _describe(node: Node, topic: str, index: int, context: RequestContext) -> Described:
+async def _describe(node: Node, topic: str, index: int, context: RequestContext) -> PartitionResponse:
     try:
+        check_name(topic)
         entries = list(node.log(topic, index).producers.entries.values())
     except KafkaError as error:
-        unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return _failed(index, ErrorAnswer(error.code, "no such partition" if unknown else error.message))
+        return _failed(index, Refusal(error.code, _MESSAGES.get(error.code, error.message)))
     described = DescribeProducersResponse.PartitionResponse(partition_index=index)
     for producer in entries:
         described.active_producers.append(
@@ -73,7 +78,7 @@ async def _describe(node: Node, topic: str, index: int, context: RequestContext)
     return described
 
 
-def _failed(index: int, refusal: ErrorAnswer) -> Described:
+def _failed(index: int, refusal: Refusal) -> PartitionResponse:
     return DescribeProducersResponse.PartitionResponse(
         partition_index=index, error_code=refusal.code, error_message=refusal.message
     )

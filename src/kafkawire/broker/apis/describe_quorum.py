@@ -1,21 +1,21 @@
 """DescribeQuorum: v0-2. The quorum of the journal: this node, voter and leader.
 
 Rules:
-- Only `__cluster_metadata-0` has a quorum. A request for anything else, or for more, is answered with
-  UNKNOWN_TOPIC_OR_PARTITION for all of its partitions, as Apache Kafka does.
+- Only `__cluster_metadata-0` has a quorum. A request for anything else, or for more, gets
+  UNKNOWN_TOPIC_OR_PARTITION for all of its partitions, as in Apache Kafka.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
-from kafkawire.broker.topics import CLUSTER_METADATA
+from kafkawire.broker._dispatch.registry import RequestContext, serves
+from kafkawire.broker._metadata.topics import CLUSTER_METADATA
 from kafkawire.messages import DescribeQuorumResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeQuorumRequest
 
 

@@ -1,12 +1,12 @@
-"""DescribeTopicPartitions: v0. Topics and their partitions, page by page.
+"""DescribeTopicPartitions: v0. Describes topics and their partitions, page by page.
 
 Rules:
-- No topics in the request means all. Topics come by name; those before the cursor's are passed over. A cursor must name
-  a topic of the list that was asked for, and a partition of 0 or more: else INVALID_REQUEST.
+- Without topics in the request all are returned, sorted by name. Topics before the cursor are skipped. A cursor must
+  name a topic of the request, and a partition of 0 or more: else INVALID_REQUEST.
 - A page holds at most ResponsePartitionLimit partitions, within 1 and max.request.partition.size.limit.
-- Names are sorted piece by piece, because sorting many at once keeps other connections waiting.
-- The next cursor is where the page was cut: in a topic, or at the first partition of the next one, whether that exists
-  or not; null if all was told.
+- Names are sorted piece by piece, because sorting many at once blocks other connections.
+- The next cursor is the position where the page ended: in a topic, or at the first partition of the next one, whether
+  that exists or not. It is null after the last page.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker import operations
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import check_name
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages import DescribeTopicPartitionsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
-    from kafkawire.broker.topics import Topic
+    from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeTopicPartitionsRequest
 
-    Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    TopicDescription = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 
 SORTED_AT_ONCE: Final = 5_000
 
 
 def refuse(
-    request: DescribeTopicPartitionsRequest, refusal: ErrorAnswer, context: RequestContext
+    request: DescribeTopicPartitionsRequest, refusal: Refusal, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     return DescribeTopicPartitionsResponse(topics=[_failed(topic.name, refusal.code) for topic in request.topics])
 
@@ -80,7 +80,7 @@ async def handle(
     return response
 
 
-async def _describe(node: Node, topic: Topic, first: int, most: int, context: RequestContext) -> Described:
+async def _describe(node: Node, topic: Topic, first: int, most: int, context: RequestContext) -> TopicDescription:
     here = [node.id]
     described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -108,7 +108,7 @@ def _cursor(name: str, index: int) -> DescribeTopicPartitionsResponse.Cursor:
     return DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=index)
 
 
-def _failed(name: str, code: int) -> Described:
+def _failed(name: str, code: int) -> TopicDescription:
     return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
         name=name, error_code=code, topic_authorized_operations=operations.TOPIC
     )

@@ -1,19 +1,19 @@
-"""DescribeUserScramCredentials: v0. No user has any, so all users (null) are nobody and each one named is unknown.
+"""DescribeUserScramCredentials: v0. No user has credentials, so null returns none, and a named user is unknown.
 
 Rules:
-- A user that is named once: RESOURCE_NOT_FOUND. One that is named twice: DUPLICATE_RESOURCE, answered once.
+- A user that occurs once: RESOURCE_NOT_FOUND. One that occurs twice: DUPLICATE_RESOURCE, answered once.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import DescribeUserScramCredentialsResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeUserScramCredentialsRequest
 
 

@@ -1,24 +1,24 @@
-"""ElectLeaders: v0-2. This broker leads everything, so no election is ever needed.
+"""ElectLeaders: v0-2. This broker leads all partitions, so no election is needed.
 
 Rules:
-- A partition that is named: ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION. All partitions (null): nothing to tell.
-- Messages do not repeat the names of the request: a small request could have a large answer then.
+- A partition that is named: ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION. All partitions (null): an empty result.
+- Messages do not repeat the names of the request: otherwise a small request could have a large response.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import ElectLeadersResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import ElectLeadersRequest
 
 
-def refuse(request: ElectLeadersRequest, refusal: ErrorAnswer, context: RequestContext) -> ElectLeadersResponse:
+def refuse(request: ElectLeadersRequest, refusal: Refusal, context: RequestContext) -> ElectLeadersResponse:
     response = ElectLeadersResponse()
     if context.version >= 1:
         response.error_code = refusal.code

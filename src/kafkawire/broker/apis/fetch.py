@@ -1,38 +1,58 @@
-"""Fetch: v0-18. Records out of partitions.
+"""Fetch: v0-18. Reads records of partitions.
 
 Rules:
-- Answered at once if nothing is waited for, there are MinBytes to read, or any partition has an error; else when there
-  are, or after MaxWaitMs, with what is there then. Waiting holds no thread, and wakes on append.
-- A partition that occurs more than once is read as its last occurrence asks, in the place of its first.
-- A request that is too large to be decoded at once does not wait: it is answered with what is there, because only one
-  such request is served at a time. Other requests, and sessions, have so few partitions that only reading them yields.
-- v7+: incremental sessions (`sessions`). A refused session is a top-level error without partitions.
-- v13+: topics by id. v16+ tells who leads, where the client's leader epoch is too old.
-- Stored bytes are not read (`reading`), but for clients before v4, which get an older format: a thread converts them.
+- The response is sent at once if max_wait_ms is 0, min_bytes can be read, or a partition has an error. Else it is sent
+  when min_bytes can be read, or after max_wait_ms. A fetch that waits holds no thread; an append wakes it.
+- A partition that occurs more than once is read as its last occurrence asks, at the position of its first.
+- A request that is too large to be decoded at once does not wait for records. Only one such request is served at a
+  time. Other requests, and sessions, have so few partitions that only reading them yields.
+- Partitions are read in order. Each gets the smaller of its own limit and the rest of the request's limit. From v3 on
+  the first partition with records returns at least one whole batch. A later first batch that does not fit is left out.
+  Before v3 the limits are hard, and a batch may be cut off.
+- Consumers read up to the high watermark, with read_committed up to the last stable offset, replicas to the log end.
+- An error carries no offsets: high watermark, last stable offset and log start are -1.
+- A fetch that waits keeps what it has read. When it is woken, it reads the partitions that changed, and those whose
+  records it holds, because their files may be gone meanwhile.
+- v7+: incremental sessions (`wire.fetch_sessions`). A refused session is a top-level error without partitions.
+- v13+: topics by id. v16+: the current leader, if the client's leader epoch is too old.
+- Stored bytes are not read, because a `FileRange` is the records field of a partition. Clients before v4 get an older
+  format, which a thread converts (`_fetch.down_conversion`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from kafkawire.broker.reading import Piece, Reader, Reading, convert_all
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, Streamed, serves
-from kafkawire.broker.sessions import Fetching, Wanted
-from kafkawire.broker.watchers import Watch
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._fetch.down_conversion import convert_all
+from kafkawire.broker._fetch.watch import Watch
 from kafkawire.messages import FetchResponse
+from kafkawire.messages.errors import (
+    ErrorCode,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnsupportedCompressionTypeError,
+    UnsupportedVersionError,
+)
+from kafkawire.records.layout import PREFIX_SIZE, stated_size
+from kafkawire.wire.fetch_sessions import FetchPosition, PartitionUpdate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from kafkawire.broker.node import Node
-    from kafkawire.broker.sessions import Key
+    from kafkawire.broker._node import Node
+    from kafkawire.log import FileRange, Partition
     from kafkawire.messages import FetchRequest
+    from kafkawire.wire.fetch_sessions import Key, SessionFetch
 
     TopicPartition = tuple[str, int]
 
+READ_COMMITTED: Final = 1
+_LEADER_ERRORS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
-def refuse(request: FetchRequest, refusal: ErrorAnswer, context: RequestContext) -> FetchResponse:
+
+def refuse(request: FetchRequest, refusal: Refusal, context: RequestContext) -> FetchResponse:
     response = FetchResponse(error_code=refusal.code)
     if context.version < 7:
         for topic in request.topics:
@@ -48,72 +68,203 @@ def refuse(request: FetchRequest, refusal: ErrorAnswer, context: RequestContext)
 
 
 @serves("Fetch", refuse=refuse)
-async def handle(node: Node, request: FetchRequest, context: RequestContext) -> Streamed:
+async def handle(node: Node, request: FetchRequest, context: RequestContext) -> FetchResponse:
     version = context.version
-    fetching = node.sessions.begin(
+    fetch = node.sessions.begin(
         request.session_id if version >= 7 else 0,
         request.session_epoch if version >= 7 else -1,
-        await _wanted(request, context),
+        await _listed(request, context),
         await _forgotten(request, context) if version >= 7 else (),
         uses_ids=version >= 13,
     )
-    if fetching.error:
-        return Streamed(FetchResponse(error_code=fetching.error), ())
-    most = node.config.integer("fetch.max.bytes")
-    reader = Reader(
+    if fetch.error:
+        return FetchResponse(error_code=fetch.error)
+    most = node.max_fetch_bytes
+    limits = Limits(
         version,
         request.isolation_level if version >= 4 else 0,
         request.replica_state.replica_id if version >= 15 else request.replica_id,
         min(request.max_bytes, most) if version >= 3 else most,
-        context.listener,
     )
-    seen, deadline = node.watchers.changes, node.clock.elapsed() + request.max_wait_ms
-    reading = Reading(node, fetching.wanted, reader)
-    await reading.read(context)
-    if not (request.max_wait_ms <= 0 or not reading.pieces or context.is_large or reading.is_enough(request.min_bytes)):
-        await _poll(node, reading, _positions(node, fetching.wanted), context, request.min_bytes, deadline, seen)
-    if reader.magic < 2 and reading.holds_records:
-        await asyncio.get_running_loop().run_in_executor(None, convert_all, reading.pieces, reader.magic)
-    return await _answer(node, fetching, reading.pieces, context)
+    seen = node.changed_partitions
+    read = PartitionRead(node, list(fetch.positions.items()), limits)
+    await read.read(context)
+    if not (request.max_wait_ms <= 0 or not read.partitions or context.is_large or read.is_enough(request.min_bytes)):
+        await _poll(node, read, _numbers(node, fetch.positions), request, context, seen)
+    if version < 4 and read.holds_records:
+        magic = 0 if version < 2 else 1
+        offsets = (position.offset for position in fetch.positions.values())
+        stored = list(zip(read.partitions, offsets, strict=True))
+        await asyncio.get_running_loop().run_in_executor(None, convert_all, stored, magic)
+    return await _response(node, fetch, read.partitions, context)
+
+
+class Limits(NamedTuple):
+    """The limits of one request."""
+
+    version: int
+    isolation: int
+    replica: int
+    max_bytes: int
+
+
+class PartitionRead:
+    """The partitions of one fetch as they were read, in the order of the request."""
+
+    def __init__(self, node: Node, wanted: Sequence[tuple[Key, FetchPosition]], limits: Limits) -> None:
+        self.partitions: list[FetchResponse.PartitionData] = []
+        self._is_final = False
+        self._node = node
+        self._wanted = wanted
+        self._limits = limits
+        self._size = 0
+        self._holding: set[int] = set()
+
+    @property
+    def holds_records(self) -> bool:
+        return bool(self._holding)
+
+    def is_enough(self, min_bytes: int) -> bool:
+        """Whether to stop waiting: there are enough bytes, or waiting would not change the response."""
+        return self._is_final or self._size >= min_bytes
+
+    async def read(self, context: RequestContext) -> None:
+        """Read every partition, within the limits."""
+        for number, (key, position) in enumerate(self._wanted):
+            if number:
+                await context.yield_if_due()
+            self.partitions.append(self._read(number, key, position))
+
+    async def read_again(self, numbers: Iterable[int], context: RequestContext) -> None:
+        """Read the partitions with these numbers again, and those whose records are held."""
+        for number in sorted(self._holding.union(numbers)):
+            self._size -= len(self.partitions[number].records or b"")
+            self._holding.discard(number)
+            self.partitions[number] = self._read(number, *self._wanted[number])
+            await context.yield_if_due()
+
+    def _read(self, number: int, key: Key, position: FetchPosition) -> FetchResponse.PartitionData:
+        size, limits = self._size, self._limits
+        data = read_partition(self._node, key, position, limits, max(0, limits.max_bytes - size), is_first=not size)
+        if data.records:
+            self._size = size + len(data.records)
+            self._holding.add(number)
+        elif _is_final(data):
+            self._is_final = True
+        return data
+
+
+def read_partition(
+    node: Node, key: Key, position: FetchPosition, limits: Limits, left: int, *, is_first: bool
+) -> FetchResponse.PartitionData:
+    """Read one partition; an error is part of the result."""
+    try:
+        return _read(node, key, position, limits, left, is_first=is_first)
+    except KafkaError as error:
+        code = error.code
+        if code == ErrorCode.KAFKA_STORAGE_ERROR and limits.version <= 5:
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        data = FetchResponse.PartitionData(
+            partition_index=key[1], error_code=code, high_watermark=-1, records=b"", aborted_transactions=None
+        )
+        if code in _LEADER_ERRORS and limits.version >= 16:
+            data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id=node.id, leader_epoch=node.leader_epoch)
+        return data
+
+
+def _read(
+    node: Node, key: Key, position: FetchPosition, limits: Limits, left: int, *, is_first: bool
+) -> FetchResponse.PartitionData:
+    version, isolation, replica, _ = limits
+    offset, max_bytes, leader_epoch, last_fetched_epoch, _ = position
+    topic, index, log = node.partition(*key)
+    if leader_epoch != -1:
+        node.check_leader_epoch(leader_epoch)
+    watermark, stable = log.high_watermark, log.last_stable_offset
+    data = FetchResponse.PartitionData(
+        partition_index=index,
+        high_watermark=watermark,
+        last_stable_offset=stable,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=b"",
+    )
+    if last_fetched_epoch != -1 and _diverges(log, position, data):
+        return data
+    up_to = log.end_offset if replica >= 0 else stable if isolation == READ_COMMITTED else watermark
+    most = min(max_bytes, left)
+    found = log.read(offset, max(0, most), up_to=up_to, min_one_batch=version >= 3 and is_first)
+    if isolation == READ_COMMITTED:
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(producer_id=entry.producer_id, first_offset=entry.first_offset)
+            for entry in log.aborted_transactions(offset, up_to)
+        ]
+    if not found.length or (version >= 3 and not is_first and found.length >= most and _is_cut(found)):
+        return data
+    if version < 4 and not topic.converts_down:
+        raise UnsupportedVersionError(f"topic {topic.name!r} does not convert records for old clients")
+    if version < 10 and log.config.compression_type == "zstd":
+        raise UnsupportedCompressionTypeError(f"zstd for Fetch v{version}, expected v10 or later")
+    data.records = cast("memoryview", found)  # the encoder takes it as it is (`_codec.parts`)
+    return data
+
+
+def _diverges(log: Partition, position: FetchPosition, data: FetchResponse.PartitionData) -> bool:
+    """Whether the client's last batch is not in this log; the point of divergence is then in the response."""
+    if position.offset < log.log_start_offset:
+        raise OffsetOutOfRangeError(f"offset {position.offset}, the log starts at {log.log_start_offset}")
+    epoch, end = log.epochs.end_offset(position.last_fetched_epoch, log.end_offset)
+    if epoch == -1 or end == -1:
+        raise OffsetOutOfRangeError(f"leader epoch {position.last_fetched_epoch} is not known here")
+    if epoch < position.last_fetched_epoch or end < position.offset:
+        data.diverging_epoch = FetchResponse.EpochEndOffset(epoch=epoch, end_offset=end)
+        return True
+    return False
+
+
+def _is_final(data: FetchResponse.PartitionData) -> bool:
+    """Whether waiting longer would not change the result of a partition."""
+    return data.error_code != ErrorCode.NONE or data.diverging_epoch.epoch != -1
+
+
+def _is_cut(found: FileRange) -> bool:
+    """Whether a range ends inside its first batch."""
+    return found.length < stated_size(found.file.read(found.position, PREFIX_SIZE))
 
 
 async def _poll(
     node: Node,
-    reading: Reading,
-    positions: dict[TopicPartition, int],
+    read: PartitionRead,
+    numbers: dict[TopicPartition, int],
+    request: FetchRequest,
     context: RequestContext,
-    min_bytes: int,
-    deadline: int,
     seen: int,
 ) -> None:
     """Wait until there is enough; `seen` is the number of changes before the partitions were read."""
-    watch = Watch(positions.keys())
-    node.watchers.add(watch)
-    try:
-        if node.watchers.changes != seen:
-            await reading.read_again(positions.values(), context)
+    deadline = node.clock.elapsed() + request.max_wait_ms
+    with Watch(node.watches, numbers.keys()) as watch:
+        if node.changed_partitions != seen:
+            await read.read_again(numbers.values(), context)
         in_time = True
-        while in_time and not reading.is_enough(min_bytes):
+        while in_time and not read.is_enough(request.min_bytes):
             in_time = await watch.wait(node.clock, deadline - node.clock.elapsed())
             context.begin_turn()
-            context.was_paused = False  # the turns before the wait say nothing about the answer's size
-            await reading.read_again((positions[key] for key in watch.take()), context)
-    finally:
-        node.watchers.remove(watch)
+            context.was_paused = False  # the turns before the wait say nothing about the size of the response
+            await read.read_again((numbers[key] for key in watch.take()), context)
 
 
-async def _answer(node: Node, fetching: Fetching, pieces: list[Piece], context: RequestContext) -> Streamed:
+async def _response(
+    node: Node, fetch: SessionFetch, partitions: list[FetchResponse.PartitionData], context: RequestContext
+) -> FetchResponse:
     session_id, sent = 0, None
-    if fetching.has_session:
-        session_id, sent = fetching.finish([(piece.wanted, piece.told()) for piece in pieces])
+    if fetch.has_session:
+        session_id, sent = fetch.finish(list(zip(fetch.positions, map(_update, partitions), strict=True)))
     response = FetchResponse(session_id=session_id)
-    contents = []
     topic: FetchResponse.FetchableTopicResponse | None = None
     last: object = None
-    for position, piece in enumerate(pieces):
-        if sent is not None and not sent[position]:
+    for number, ((name, _), data) in enumerate(zip(fetch.positions, partitions, strict=True)):
+        if sent is not None and not sent[number]:
             continue
-        name = piece.wanted.topic
         if topic is None or name != last:
             topic = FetchResponse.FetchableTopicResponse()
             if isinstance(name, str):
@@ -122,28 +273,31 @@ async def _answer(node: Node, fetching: Fetching, pieces: list[Piece], context: 
                 topic.topic_id = name
             response.responses.append(topic)
             last = name
-        topic.partitions.append(piece.data)
-        if piece.content is not None:
-            contents.append(piece.content)
-        if not response.node_endpoints and piece.data.current_leader.leader_id != -1:
+        topic.partitions.append(data)
+        if not response.node_endpoints and data.current_leader.leader_id != -1:
             here = node.endpoints[context.listener]
             response.node_endpoints = [
                 FetchResponse.NodeEndpoint(node_id=node.id, host=here.host, port=here.port, rack=node.rack)
             ]
         if context.is_large:
             await context.yield_if_due()
-    return Streamed(response, contents)
+    return response
 
 
-async def _wanted(request: FetchRequest, context: RequestContext) -> list[Wanted]:
+def _update(data: FetchResponse.PartitionData) -> PartitionUpdate:
+    """The part of a partition's result that sessions compare."""
+    failed, has_records = data.error_code != ErrorCode.NONE, bool(data.records)
+    is_news = has_records or _is_final(data)
+    return PartitionUpdate(data.high_watermark, data.log_start_offset, is_news, has_records, failed)
+
+
+async def _listed(request: FetchRequest, context: RequestContext) -> dict[Key, FetchPosition]:
     version = context.version
-    found: dict[Key, Wanted] = {}
+    found: dict[Key, FetchPosition] = {}
     for topic in request.topics:
         name = topic.topic if version < 13 else topic.topic_id
         for each in topic.partitions:
-            found[name, each.partition] = Wanted(
-                name,
-                each.partition,
+            found[name, each.partition] = FetchPosition(
                 each.fetch_offset,
                 each.partition_max_bytes,
                 each.current_leader_epoch if version >= 9 else -1,
@@ -151,7 +305,7 @@ async def _wanted(request: FetchRequest, context: RequestContext) -> list[Wanted
             )
             if context.is_large:
                 await context.yield_if_due()
-    return list(found.values())
+    return found
 
 
 async def _forgotten(request: FetchRequest, context: RequestContext) -> list[Key]:
@@ -165,11 +319,11 @@ async def _forgotten(request: FetchRequest, context: RequestContext) -> list[Key
     return found
 
 
-def _positions(node: Node, wanted: Sequence[Wanted]) -> dict[TopicPartition, int]:
-    """Where the answer has the partitions that can change."""
-    positions: dict[TopicPartition, int] = {}
-    for position, each in enumerate(wanted):
-        topic = node.topics.find(each.topic) if isinstance(each.topic, str) else node.topics.find_id(each.topic)
+def _numbers(node: Node, wanted: Iterable[Key]) -> dict[TopicPartition, int]:
+    """The numbers in the response of the partitions that can change."""
+    numbers: dict[TopicPartition, int] = {}
+    for number, (name, index) in enumerate(wanted):
+        topic = node.topics.find(name) if isinstance(name, str) else node.topics.find_id(name)
         if topic is not None:
-            positions[topic.name, each.index] = position
-    return positions
+            numbers[topic.name, index] = number
+    return numbers

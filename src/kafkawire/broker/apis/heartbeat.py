@@ -1,4 +1,4 @@
-"""Heartbeat: v0-4. A member says that it is alive, and is told whether to join again.
+"""Heartbeat: v0-4. A member reports that it is alive, and learns whether to rejoin.
 
 Rules:
 - v3+: static members by group.instance.id.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.groups.exchanges import MemberKey
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
+from kafkawire.broker.groups.protocol import MemberKey
 from kafkawire.messages import HeartbeatResponse
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import HeartbeatRequest
 
 

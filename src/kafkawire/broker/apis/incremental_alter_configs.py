@@ -1,22 +1,23 @@
-"""IncrementalAlterConfigs: v0-1. Settings changed one by one.
+"""IncrementalAlterConfigs: v0-1. Changes single settings.
 
 Rules:
-- Operations: 0 sets, 1 takes back to the default, 2 adds to a list, 3 takes from a list. Lists start from the default
-  if the resource has no value of its own.
-- A resource, or a setting of it, that occurs twice: INVALID_REQUEST for the resource (`altering` has the rest).
+- Operations: 0 sets, 1 resets to the default, 2 appends to a list, 3 removes from a list. A list starts with the
+  default if the resource has no own value.
+- A resource, or a setting of it, that occurs twice: INVALID_REQUEST for the resource (`_config.alterations` has the
+  rest).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.altering import alter, check_count, combine
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._config.alterations import alter, check_count, combine
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import IncrementalAlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import IncrementalAlterConfigsRequest
 
     Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def refuse(
-    request: IncrementalAlterConfigsRequest, refusal: ErrorAnswer, context: RequestContext
+    request: IncrementalAlterConfigsRequest, refusal: Refusal, context: RequestContext
 ) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(responses=[_result(resource, refusal) for resource in request.resources])
 
@@ -36,13 +37,13 @@ async def handle(
     times = await context.count((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = IncrementalAlterConfigsResponse()
     for resource in request.resources:
-        answer = ErrorAnswer(0, None)
+        answer = Refusal(0, None)
         try:
             if times[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequestError(f"resource {resource.resource_name!r} occurs more than once")
             await _alter(node, resource, validate_only=request.validate_only)
         except KafkaError as error:
-            answer = ErrorAnswer.of(error)
+            answer = Refusal.of(error)
         response.responses.append(_result(resource, answer))
         await context.yield_if_due()
     return response
@@ -59,7 +60,7 @@ async def _alter(node: Node, resource: Resource, *, validate_only: bool) -> None
     await alter(node, kind, name, changes, validate_only=validate_only)
 
 
-def _result(resource: Resource, answer: ErrorAnswer) -> Result:
+def _result(resource: Resource, answer: Refusal) -> Result:
     return IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
         error_code=answer.code,
         error_message=answer.message,

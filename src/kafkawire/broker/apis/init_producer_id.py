@@ -1,35 +1,46 @@
-"""InitProducerId: v0-5 (v6 is not stable). An id for an idempotent producer.
+"""InitProducerId: v0-5 (v6 is not stable). Assigns a producer id, and the epoch of a transactional id.
 
 Rules:
-- Without a transactional id every request gets a fresh id and epoch 0, whatever id it comes with.
-- An empty transactional id: INVALID_REQUEST. Transactions need their coordinator, which this broker does not have:
-  UNSUPPORTED_VERSION, which clients take as final.
+- Without a transactional id every request gets a new id and epoch 0, whatever id it contains.
+- An empty transactional id, and an id without an epoch or the reverse (v3+): INVALID_REQUEST.
+- A fenced producer gets PRODUCER_FENCED, below v4 INVALID_PRODUCER_EPOCH.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker.transactions.initiation import Initiation
 from kafkawire.messages import InitProducerIdResponse
-from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
+from kafkawire.messages.errors import ErrorCode, InvalidRequestError, error_for
 from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import InitProducerIdRequest
 
+KNOWS_FENCED: Final = 4
 
-def refuse(request: InitProducerIdRequest, refusal: ErrorAnswer, context: RequestContext) -> InitProducerIdResponse:
+
+def refuse(request: InitProducerIdRequest, refusal: Refusal, context: RequestContext) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=refusal.code, producer_id=-1, producer_epoch=-1)
 
 
 @serves("InitProducerId", versions=Versions(0, 5), refuse=refuse)
 async def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
-    if request.transactional_id == "":
+    producer_id, epoch = request.producer_id, request.producer_epoch
+    if (producer_id == -1) != (epoch == -1):
+        raise InvalidRequestError(f"producer id {producer_id} with epoch {epoch}, expected both or neither")
+    if request.transactional_id is None:
+        while node.producer_ids.is_empty:
+            await node.changes.run(node.changes.producer_id_block())
+        return InitProducerIdResponse(producer_id=node.producer_ids.take(), producer_epoch=0)
+    if not request.transactional_id:
         raise InvalidRequestError("an empty transactional id")
-    if request.transactional_id is not None:
-        raise UnsupportedVersionError("transactions are not served")
-    while node.producer_ids.is_empty:
-        await node.changes.run(node.changes.producer_id_block())
-    return InitProducerIdResponse(producer_id=node.producer_ids.take(), producer_epoch=0)
+    wanted = Initiation(request.transactional_id, request.transaction_timeout_ms, producer_id, epoch)
+    outcome = await node.transactions.initiate(wanted)
+    if outcome.error:
+        fenced = outcome.error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED
+        raise error_for(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else outcome.error)
+    return InitProducerIdResponse(producer_id=outcome.producer_id, producer_epoch=outcome.epoch)

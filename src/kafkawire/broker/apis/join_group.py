@@ -1,31 +1,31 @@
-"""JoinGroup: v0-9. A member asks to be let into its group; answered when the rebalance ends.
+"""JoinGroup: v0-9. A member joins its group; the response is sent when the rebalance ends.
 
 Rules:
-- v0 has one timeout for both. v4+: a dynamic newcomer is told its id first, with MEMBER_ID_REQUIRED. v5+: static
-  members by group.instance.id. v9: a static leader that came back is told to skip the assignment.
+- v0 has one timeout for both. v4+: a new dynamic member first gets its id with MEMBER_ID_REQUIRED. v5+: static members
+  by group.instance.id. v9: a static leader that rejoins skips the assignment.
 - A member may support MOST_PROTOCOLS; with more it gets INCONSISTENT_GROUP_PROTOCOL. Apache Kafka has no limit, but
   the protocols of all members are compared with every join.
-- Only the leader is told who the members are. The protocol's name is null on errors from v7 on, empty before.
-- The reason that v8+ may give is for people who read traces; it changes nothing.
+- Only the leader gets the list of members. The protocol's name is null on errors from v7 on, empty before.
+- The reason that v8+ may give is ignored; it is for people who read traces.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.groups.exchanges import Join, Protocol
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker.groups.protocol import Join, Protocol
 from kafkawire.messages import JoinGroupResponse
 from kafkawire.messages.errors import InconsistentGroupProtocolError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import JoinGroupRequest
 
 MOST_PROTOCOLS: Final = 100
 
 
-def refuse(request: JoinGroupRequest, error: ErrorAnswer, context: RequestContext) -> JoinGroupResponse:
+def refuse(request: JoinGroupRequest, error: Refusal, context: RequestContext) -> JoinGroupResponse:
     return JoinGroupResponse(
         error_code=error.code, member_id=request.member_id, protocol_name=_protocol_name(None, context)
     )

@@ -1,29 +1,29 @@
 """LeaveGroup: v0-5. Members leave, or an administrator removes them.
 
 Rules:
-- v0-2: one member, its error on top. v3+: many, each with an error of its own; on top only what concerns the group.
+- v0-2: one member, its error on top. v3+: many, each with its own error; the top-level error is about the group.
 - v3+: without a member id, the member that holds the group.instance.id is removed.
-- The reason that v5 may give is for people who read traces; it changes nothing.
+- The reason that v5 may give is ignored; it is for people who read traces.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.groups.exchanges import Leaver
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
+from kafkawire.broker.groups.protocol import Leaver
 from kafkawire.messages import LeaveGroupResponse
 from kafkawire.messages.errors import InvalidGroupIdError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import LeaveGroupRequest
 
 
 @serves("LeaveGroup")
 async def handle(node: Node, request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
     if not request.group_id:
-        raise InvalidGroupIdError("the empty name is no group that members can leave")
+        raise InvalidGroupIdError("the empty name is not a group that members can leave")
     if context.version < 3:
         (error,) = await node.groups.leave(request.group_id, [Leaver(request.member_id)], context)
         return LeaveGroupResponse(error_code=error)

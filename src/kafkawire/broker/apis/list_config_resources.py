@@ -1,8 +1,8 @@
-"""ListConfigResources: v0-1. What has settings that can be asked for.
+"""ListConfigResources: v0-1. Lists the resources that have settings.
 
 Rules:
 - v0 lists client metrics subscriptions, of which there are none. v1 lists by type, all if none is named: topics (2) and
-  this broker (4); loggers (8), client metrics (16) and groups (32) have nothing here.
+  this broker (4) and groups with own settings (32); there are no loggers (8) and client metrics (16).
 - A type that does not exist: UNSUPPORTED_VERSION.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.configs import BROKER_RESOURCE, TOPIC_RESOURCE
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import ListConfigResourcesResponse
 from kafkawire.messages.errors import UnsupportedVersionError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import ListConfigResourcesRequest
 
 TYPES: Final = frozenset({2, 4, 8, 16, 32})
@@ -34,6 +34,8 @@ async def handle(
     found = [(topic.name, TOPIC_RESOURCE) for topic in node.topics] if TOPIC_RESOURCE in wanted else []
     if BROKER_RESOURCE in wanted:
         found.append((str(node.id), BROKER_RESOURCE))
+    if GROUP_RESOURCE in wanted:
+        found += ((name, GROUP_RESOURCE) for name in node.group_configs.own)
     response = ListConfigResourcesResponse()
     for name, kind in found:
         response.config_resources.append(

@@ -1,23 +1,21 @@
-"""ListGroups: v0-5. Every group of this broker.
+"""ListGroups: v0-5. Lists the groups of this broker.
 
 Rules:
-- v4+: only groups in one of the states asked for; v5: and of one of the types. Names count in any case, an empty list
-  is no filter, and a name that does not exist fits nothing.
-- All groups are of the type "classic".
+- v4+ filters by state, v5 also by type. Names are case-insensitive. An empty list does not filter. An unknown name
+  matches nothing.
+- Types are "classic" and "consumer".
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import ListGroupsResponse
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import ListGroupsRequest
-
-CLASSIC = "classic"
 
 
 @serves("ListGroups")
@@ -27,13 +25,13 @@ async def handle(node: Node, request: ListGroupsRequest, context: RequestContext
     response = ListGroupsResponse()
     for group in list(node.groups):
         state = group.state.value
-        if (not states or state.lower() in states) and (not types or CLASSIC in types):
+        if (not states or state.lower() in states) and (not types or group.kind in types):
             response.groups.append(
                 ListGroupsResponse.ListedGroup(
                     group_id=group.group_id,
                     protocol_type=group.protocol_type or "",
                     group_state=state,
-                    group_type=CLASSIC,
+                    group_type=group.kind,
                 )
             )
         await context.yield_if_due()

@@ -1,38 +1,38 @@
-"""ListOffsets: v0-11. Offsets by time.
+"""ListOffsets: v0-11. Finds offsets by time.
 
 Rules:
-- -1 is the latest offset a reader of that isolation level may see, -2 the earliest, -3 (v7) that of the largest
-  timestamp, -4 (v8) the earliest on local disk, -5 (v9) the last in tiered storage and -6 (v11) the earliest that
-  waits for it: without tiering -4 is -2, the others are unknown. A value newer than the version: UNSUPPORTED_VERSION.
-- Otherwise the first record at or after the time; none before the end that the reader sees: offset -1, timestamp -1.
-- v0 answers with the first offsets of segments, latest first, by when the segments were last written.
+- -1 is the latest offset that the isolation level allows to read, -2 the earliest. -3 (v7) is the offset of the largest
+  timestamp, -4 (v8) the earliest on local disk. -5 (v9) is the last in tiered storage, -6 (v11) the earliest that waits
+  for it. Without tiering -4 equals -2, and -5 and -6 are unknown. A value newer than the version: UNSUPPORTED_VERSION.
+- Any other value is a time: the result is the first record at or after it. If there is none: offset -1, timestamp -1.
+- v0 returns the base offsets of segments, latest first, selected by their time of modification.
 - A partition named twice: INVALID_REQUEST for it, answered once. Leader epochs are checked from v4 on.
-- A batch that is slow to unpack is searched in a thread.
+- A batch that is slow to decompress is searched in a thread.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker import threads
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._ops import threads
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import ListOffsetsResponse
 from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.log.partition import Partition
     from kafkawire.messages import ListOffsetsRequest
 
-    Wanted = ListOffsetsRequest.ListOffsetsPartition
+    RequestPartition = ListOffsetsRequest.ListOffsetsPartition
 
 LATEST, EARLIEST, LARGEST, LOCAL, TIERED, PENDING = -1, -2, -3, -4, -5, -6
 _SINCE: Final = {LATEST: 0, EARLIEST: 0, LARGEST: 7, LOCAL: 8, TIERED: 9, PENDING: 11}
 READ_COMMITTED: Final = 1
 
 
-def refuse(request: ListOffsetsRequest, refusal: ErrorAnswer, context: RequestContext) -> ListOffsetsResponse:
+def refuse(request: ListOffsetsRequest, refusal: Refusal, context: RequestContext) -> ListOffsetsResponse:
     return ListOffsetsResponse(
         topics=[
             ListOffsetsResponse.ListOffsetsTopicResponse(
@@ -45,7 +45,7 @@ def refuse(request: ListOffsetsRequest, refusal: ErrorAnswer, context: RequestCo
 
 @serves("ListOffsets", refuse=refuse)
 async def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
-    asked: dict[str, dict[int, Wanted | None]] = {}
+    asked: dict[str, dict[int, RequestPartition | None]] = {}
     for topic in request.topics:
         partitions = asked.setdefault(topic.name, {})
         for wanted in topic.partitions:
@@ -62,18 +62,20 @@ async def handle(node: Node, request: ListOffsetsRequest, context: RequestContex
                     raise InvalidRequestError("the partition is asked for more than once")
                 answered.partitions.append(await _find(node, name, only, request, context.version))
             except KafkaWireError as error:
-                answered.partitions.append(_failed(index, ErrorAnswer.of(error)))
+                answered.partitions.append(_failed(index, Refusal.of(error)))
             await context.yield_if_due()
     return response
 
 
 async def _find(
-    node: Node, topic: str, wanted: Wanted, request: ListOffsetsRequest, version: int
+    node: Node, topic: str, wanted: RequestPartition, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
     log = node.log(topic, wanted.partition_index)
     if version >= 4:
         node.check_leader_epoch(wanted.current_leader_epoch)
     found = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
+    if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, 1 << 15):
+        raise UnsupportedVersionError(f"timestamp {wanted.timestamp} in ListOffsets v{version}")
     if version == 0:
         found.old_style_offsets = segment_offsets(log, wanted.timestamp, wanted.max_num_offsets, node.clock.now())
         return found
@@ -81,16 +83,14 @@ async def _find(
         limit = log.end_offset
     else:
         limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
-    found.offset, found.timestamp, epoch = await find_offset(log, wanted.timestamp, limit, version)
+    found.offset, found.timestamp, epoch = await find_offset(log, wanted.timestamp, limit)
     if version >= 4:
         found.leader_epoch = node.leader_epoch if wanted.timestamp == LATEST else epoch
     return found
 
 
-async def find_offset(log: Partition, timestamp: int, limit: int, version: int) -> tuple[int, int, int]:
+async def find_offset(log: Partition, timestamp: int, limit: int) -> tuple[int, int, int]:
     """Offset, timestamp and leader epoch of what a timestamp means; -1 each where there is nothing."""
-    if timestamp < 0 and version < _SINCE.get(timestamp, 1 << 15):
-        raise UnsupportedVersionError(f"timestamp {timestamp} in ListOffsets v{version}")
     if timestamp == LATEST:
         return limit, -1, log.epochs.latest
     if timestamp in (EARLIEST, LOCAL):
@@ -105,7 +105,7 @@ async def find_offset(log: Partition, timestamp: int, limit: int, version: int) 
 
 
 def segment_offsets(log: Partition, timestamp: int, most: int, now: int) -> list[int]:
-    """What v0 answers: first offsets of segments at or before a time, latest first, the log's end among them."""
+    """The result of v0: first offsets of segments at or before a time, latest first, the log's end among them."""
     times = [(max(segment.base_offset, log.log_start_offset), segment.modified_ms) for segment in log.segments]
     if log.segments.active.size:
         times.append((log.high_watermark, now))
@@ -118,7 +118,7 @@ def segment_offsets(log: Partition, timestamp: int, most: int, now: int) -> list
     return [offset for offset, _ in reversed(times[:last])][: max(0, most)]
 
 
-def _failed(index: int, refusal: ErrorAnswer) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
+def _failed(index: int, refusal: Refusal) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
     return ListOffsetsResponse.ListOffsetsPartitionResponse(
         partition_index=index, error_code=refusal.code, offset=-1, timestamp=-1
     )

@@ -1,40 +1,40 @@
-"""Metadata: v0-13. Where the partitions of topics are: all here.
+"""Metadata: v0-13. The leaders of partitions: always this broker.
 
 Rules:
 - v0: an empty list asks for all topics. v1+: null asks for all, empty for none.
 - A topic that occurs more than once is answered once, where it occurs first.
-- Topics are asked for by name, or by id from v12 on; v10 and v11 have ids and refuse them with INVALID_REQUEST.
-- A topic that is not there is made with num.partitions where auto.create.topics.enable and the request allow it (v0-3
-  always do); clients are told LEADER_NOT_AVAILABLE never, because it is there at once.
-- One request makes MOST_PARTITIONS partitions at most; the clients of the other topics ask again.
+- Topics are named by name, or by id from v12 on. v10 and v11 have ids and refuse them with INVALID_REQUEST.
+- A topic that does not exist is created with num.partitions if auto.create.topics.enable and the request allow it (v0-3
+  always do). It is available at once, so LEADER_NOT_AVAILABLE is never returned.
+- One request creates at most MOST_PARTITIONS partitions. Clients retry for the remaining topics.
 - A topic that is named more than once is described once.
-- A name that no topic can have: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
-- Authorized operations are all of them, where they are asked for: there is no authorizer.
+- An invalid topic name: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
+- Authorized operations, if requested, are all of them, because there is no authorizer.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker import operations
-from kafkawire.broker.changes import NewTopic
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import CLUSTER_METADATA, INTERNAL, MOST_PARTITIONS, NO_ID, Topic, check_name
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.changes import NewTopic
+from kafkawire.broker._metadata.topics import CLUSTER_METADATA, INTERNAL, MOST_PARTITIONS, NO_ID, Topic, check_name
 from kafkawire.messages import MetadataResponse
 from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import MetadataRequest
 
-    Wanted = MetadataRequest.MetadataRequestTopic
+    RequestTopic = MetadataRequest.MetadataRequestTopic
 
 AT_ONCE: Final = 256
 
 
-def refuse(request: MetadataRequest, error: ErrorAnswer, context: RequestContext) -> MetadataResponse:
+def refuse(request: MetadataRequest, error: Refusal, context: RequestContext) -> MetadataResponse:
     response = MetadataResponse(error_code=error.code)
     for wanted in request.topics or ():
         response.topics.append(
@@ -84,6 +84,7 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
                     name=_answerable(each.name, context),
                     topic_id=each.topic_id,
                     is_internal=each.name in INTERNAL,
+                    topic_authorized_operations=operations.NOT_ASKED if each.name is None else allowed,
                 )
             )
         await context.yield_if_due()
@@ -126,7 +127,7 @@ async def _end(
         described.partitions += _partitions(node, topic, first)
 
 
-async def _distinct(wanted: list[Wanted], context: RequestContext) -> list[Wanted]:
+async def _distinct(wanted: list[RequestTopic], context: RequestContext) -> list[RequestTopic]:
     """The topics of a request, each once."""
     if len(wanted) < 2:
         return wanted
@@ -141,7 +142,7 @@ async def _distinct(wanted: list[Wanted], context: RequestContext) -> list[Wante
     return found
 
 
-async def _create_missing(node: Node, wanted: Iterable[Wanted], context: RequestContext) -> dict[str, KafkaError]:
+async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: RequestContext) -> dict[str, KafkaError]:
     """Make the topics that are asked for by name and are not there; those that were refused."""
     partitions = node.config.integer("num.partitions")
     missing: list[NewTopic] = []
@@ -165,11 +166,11 @@ async def _create_missing(node: Node, wanted: Iterable[Wanted], context: Request
     return {topic.name: each for topic, each in zip(missing, made, strict=True) if isinstance(each, KafkaError)}
 
 
-def _find(node: Node, wanted: Wanted, version: int, refused: Mapping[str, KafkaError]) -> Topic:
+def _find(node: Node, wanted: RequestTopic, version: int, refused: Mapping[str, KafkaError]) -> Topic:
     if wanted.topic_id != NO_ID or wanted.name is None:
         if version < 12:
             raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
-        if wanted.name is not None:
+        if wanted.name:  # Java's consumer of the consumer protocol sends the id with an empty name
             raise InvalidRequestError("a topic asked for by name and by id at once")
         return node.topics.get_id(wanted.topic_id)
     found = node.topics.find(wanted.name)

@@ -1,37 +1,37 @@
-"""OffsetCommit: v0-10. Offsets are written down for a group.
+"""OffsetCommit: v0-10. Commits offsets of a group.
 
 Rules:
-- v0 names no member: it is taken as from a simple consumer. v1 may say when a commit was made, v2-4 how long to
-  keep it. v6+: leader epochs. v7+: static members by group.instance.id. v10: topic ids instead of names.
-- A topic that is not there: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID, for its partitions only; a partition
-  that is not there: UNKNOWN_TOPIC_OR_PARTITION for it only.
-- A member of a group that is not there: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION before.
+- v0 has no member, and counts as a simple consumer. v1 has an optional commit time, v2-4 a retention time.
+  v6+: leader epochs. v7+: static members by group.instance.id. v10: topic ids instead of names.
+- An unknown topic: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID, for its partitions only. An unknown partition:
+  UNKNOWN_TOPIC_OR_PARTITION for it only.
+- A member of a group that does not exist: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION before.
 - A partition that occurs more than once is answered as often, as Apache Kafka does; its last offset counts.
-- The commit is in the log, as firmly as the broker promises, before it is answered.
+- The commit is in the log, and synced if the settings ask for it, before the response.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker.groups.exchanges import MemberKey
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.groups.offsets import Commit
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker.groups.protocol import MemberKey
 from kafkawire.messages import OffsetCommitResponse
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 
 if TYPE_CHECKING:
+    from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._node import Node
     from kafkawire.broker.groups.group import TopicPartition
-    from kafkawire.broker.node import Node
-    from kafkawire.broker.topics import Topic
     from kafkawire.messages import OffsetCommitRequest
 
-    Wanted = OffsetCommitRequest.OffsetCommitRequestTopic
+    RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
 
 _FOREVER: Final = (1 << 63) - 1  # the last time that an offset's record can hold
 
 
-def refuse(request: OffsetCommitRequest, error: ErrorAnswer, context: RequestContext) -> OffsetCommitResponse:
+def refuse(request: OffsetCommitRequest, error: Refusal, context: RequestContext) -> OffsetCommitResponse:
     response = OffsetCommitResponse()
     for topic in request.topics:
         answered = _answered(topic)
@@ -59,14 +59,14 @@ async def handle(node: Node, request: OffsetCommitRequest, context: RequestConte
                 continue
             at = each.commit_timestamp if each.commit_timestamp >= 0 else None
             commits[found.name, each.partition_index] = Commit(
-                each.committed_offset, each.committed_leader_epoch, each.committed_metadata, at, expires
+                each.committed_offset, each.committed_leader_epoch, each.committed_metadata, at, expires, found.id
             )
     try:
         errors = await node.groups.commit(request.group_id, key, commits, context)
     except GroupIdNotFoundError as missing:
         code = missing.code if context.version >= 9 else ErrorCode.ILLEGAL_GENERATION
         errors = dict.fromkeys(commits, ErrorCode(code))
-    await node.groups.settle([request.group_id], context)
+    await node.groups.durable([request.group_id], context)
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if context.version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     response = OffsetCommitResponse()
     for topic, found in zip(request.topics, topics, strict=True):
@@ -82,11 +82,11 @@ async def handle(node: Node, request: OffsetCommitRequest, context: RequestConte
     return response
 
 
-def _find(node: Node, topic: Wanted, context: RequestContext) -> Topic | None:
+def _find(node: Node, topic: RequestTopic, context: RequestContext) -> Topic | None:
     return node.topics.find_id(topic.topic_id) if context.version >= 10 else node.topics.find(topic.name)
 
 
-def _answered(topic: Wanted) -> OffsetCommitResponse.OffsetCommitResponseTopic:
+def _answered(topic: RequestTopic) -> OffsetCommitResponse.OffsetCommitResponseTopic:
     return OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
 
 

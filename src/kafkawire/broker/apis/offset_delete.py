@@ -1,9 +1,9 @@
-"""OffsetDelete: v0. Offsets of a group are forgotten.
+"""OffsetDelete: v0. Deletes committed offsets of a group.
 
 Rules:
-- A group that is not there: GROUP_ID_NOT_FOUND. One with members that are no consumers: NON_EMPTY_GROUP.
-- Topics that the group consumes keep their offsets: GROUP_SUBSCRIBED_TO_TOPIC. A topic or partition that is not there:
-  UNKNOWN_TOPIC_OR_PARTITION. What was never committed is deleted without a word.
+- A group that does not exist: GROUP_ID_NOT_FOUND. One with members that are not consumers: NON_EMPTY_GROUP.
+- Topics that the group consumes keep their offsets: GROUP_SUBSCRIBED_TO_TOPIC. An unknown topic or partition:
+  UNKNOWN_TOPIC_OR_PARTITION. Deleting an offset that was never committed succeeds silently.
 - A partition that occurs more than once is answered as often, as Apache Kafka does.
 """
 
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import OffsetDeleteResponse
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kafkawire.broker._node import Node
     from kafkawire.broker.groups.group import TopicPartition
-    from kafkawire.broker.node import Node
     from kafkawire.messages import OffsetDeleteRequest
 
 
@@ -31,7 +31,7 @@ async def handle(node: Node, request: OffsetDeleteRequest, context: RequestConte
                 places[topic.name, each.partition_index] = None
             await context.yield_if_due()
     errors = await node.groups.delete_offsets(request.group_id, places, context)
-    await node.groups.settle([request.group_id], context)
+    await node.groups.durable([request.group_id], context)
     response = OffsetDeleteResponse()
     for topic in request.topics:
         answered = OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name)

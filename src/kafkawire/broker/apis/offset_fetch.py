@@ -1,14 +1,17 @@
-"""OffsetFetch: v0-10. The offsets that groups have written down.
+"""OffsetFetch: v0-10. Returns the committed offsets of groups.
 
 Rules:
-- v0-7 ask about one group, v8+ about many. Null topics (v2+) ask for everything the group has written down.
-- What was never committed: offset -1 and no error, also for groups and topics that are not there; v0 alone says
-  UNKNOWN_TOPIC_OR_PARTITION. v10 asks by topic id: an unknown one is UNKNOWN_TOPIC_ID.
-- There are no transactional commits, so every offset is stable, whatever RequireStable (v7+) says; member id and epoch
-  (v9+) are for groups of the newer protocol, and not looked at.
+- v0-7 are about one group, v8+ about many. Null topics (v2+) ask for all committed offsets of the group.
+- Without a committed offset: offset -1 and no error, also for unknown groups and topics. Only v0 returns
+  UNKNOWN_TOPIC_OR_PARTITION. v10 has topic ids: an unknown one is UNKNOWN_TOPIC_ID, and an offset that was committed
+  for an earlier topic of the same name counts as none.
+- With RequireStable (v7+) a partition with an offset of an open transaction is UNSTABLE_OFFSET_COMMIT. Without it, its
+  last committed offset is returned.
+- v9+: a member of a consumer group names itself and its epoch. UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH for the group if
+  they are not those of a member. Classic groups ignore them.
 - A group, a topic or a partition that occurs more than once is answered once. Apache Kafka answers every occurrence,
-  which lets a small request have an answer of any size.
-- Nothing is told that a crash could still take back.
+  so that a small request can have a response of any size.
+- An offset that a crash could still lose is not returned.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
-from kafkawire.broker.topics import NO_ID
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker._metadata.topics import NO_ID
 from kafkawire.messages import OffsetFetchRequest, OffsetFetchResponse
 from kafkawire.messages.errors import ErrorCode
 
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from uuid import UUID
 
+    from kafkawire.broker._node import Node
     from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
-    from kafkawire.broker.node import Node
 
     Offsets = dict[TopicPartition, CommittedOffset]
     Topics = dict[str | UUID, dict[int, None]]
@@ -46,9 +49,18 @@ class Place(NamedTuple):
     topic_id: UUID
     partitions: Collection[int]
     missing: ErrorCode = ErrorCode.NONE
+    expected_id: UUID = NO_ID
+    """The topic that an offset must be of; without one, any topic of the name."""
 
 
-def refuse(request: OffsetFetchRequest, error: ErrorAnswer, context: RequestContext) -> OffsetFetchResponse:
+class Known(NamedTuple):
+    """The committed offsets of a group, and the partitions whose offsets are unstable, if that is asked for."""
+
+    offsets: Offsets
+    unstable: Collection[TopicPartition] = ()
+
+
+def refuse(request: OffsetFetchRequest, error: Refusal, context: RequestContext) -> OffsetFetchResponse:
     code = ErrorCode(error.code)
     kind = OffsetFetchResponse.OffsetFetchResponsePartition
     topics = (request.topics or ()) if context.version < 2 else ()
@@ -62,7 +74,7 @@ def refuse(request: OffsetFetchRequest, error: ErrorAnswer, context: RequestCont
             OffsetFetchResponse.OffsetFetchResponseTopic(
                 name=each.name,
                 partitions=[
-                    _partition(kind, {}, Place("", NO_ID, (), code), index) for index in each.partition_indexes
+                    _partition(kind, Known({}), Place("", NO_ID, (), code), index) for index in each.partition_indexes
                 ],
             )
             for each in topics
@@ -74,14 +86,21 @@ def refuse(request: OffsetFetchRequest, error: ErrorAnswer, context: RequestCont
 async def handle(node: Node, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
     if context.version < 8:
         response = OffsetFetchResponse(topics=await _one_group(node, request, context))
-        await node.groups.settle([request.group_id], context)
+        await node.groups.durable([request.group_id], context)
         return response
     wanted = await _wanted(request, context)
     response = OffsetFetchResponse()
+    refused = await _refused(node, request, context)
     for group_id, topics in wanted.items():
-        response.groups.append(await _group(node, group_id, topics, context))
+        if group_id in refused:
+            response.groups.append(
+                OffsetFetchResponse.OffsetFetchResponseGroup(group_id=group_id, error_code=refused[group_id])
+            )
+        else:
+            known = _known(node, group_id, request)
+            response.groups.append(await _group(node, group_id, known, topics, context))
         await context.yield_if_due()
-    await node.groups.settle(wanted, context)
+    await node.groups.durable(wanted, context)
     return response
 
 
@@ -89,10 +108,10 @@ async def _one_group(
     node: Node, request: OffsetFetchRequest, context: RequestContext
 ) -> list[OffsetFetchResponse.OffsetFetchResponseTopic]:
     places: Iterable[Place]
-    offsets = _offsets(node, request.group_id)
+    known = _known(node, request.group_id, request)
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if context.version == 0 else ErrorCode.NONE
     if request.topics is None:
-        places = await _everything(node, offsets, context)
+        places = await _everything(node, known.offsets, context)
     else:
         topics: Topics = {}
         for topic in request.topics:
@@ -101,7 +120,7 @@ async def _one_group(
     kind = OffsetFetchResponse.OffsetFetchResponsePartition
     found = []
     for place in places:
-        partitions = await _find(kind, offsets, place, context)
+        partitions = await _find(kind, known, place, context)
         found.append(OffsetFetchResponse.OffsetFetchResponseTopic(name=place.name, partitions=partitions))
     return found
 
@@ -121,6 +140,17 @@ async def _wanted(request: OffsetFetchRequest, context: RequestContext) -> dict[
     return wanted
 
 
+async def _refused(node: Node, request: OffsetFetchRequest, context: RequestContext) -> dict[str, ErrorCode]:
+    """The groups whose members may not fetch, with their errors."""
+    refused = {}
+    for group in request.groups:
+        error = node.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        if error:
+            refused[group.group_id] = error
+        await context.yield_if_due()
+    return refused
+
+
 async def _add(topics: Topics, name: str | UUID, indexes: list[int], context: RequestContext) -> None:
     known = topics.setdefault(name, {})
     for index in indexes:
@@ -130,19 +160,18 @@ async def _add(topics: Topics, name: str | UUID, indexes: list[int], context: Re
 
 
 async def _group(
-    node: Node, group_id: str, topics: Topics | None, context: RequestContext
+    node: Node, group_id: str, known: Known, topics: Topics | None, context: RequestContext
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
     places: Iterable[Place]
-    offsets = _offsets(node, group_id)
     if topics is None:
-        everything = await _everything(node, offsets, context)
+        everything = await _everything(node, known.offsets, context)
         places = (place for place in everything if context.version < 10 or place.topic_id != NO_ID)
     else:
         places = (_place(node, name, indexes) for name, indexes in topics.items())
     kind = OffsetFetchResponse.OffsetFetchResponsePartitions
     answered = OffsetFetchResponse.OffsetFetchResponseGroup(group_id=group_id)
     for place in places:
-        partitions = await _find(kind, offsets, place, context)
+        partitions = await _find(kind, known, place, context)
         answered.topics.append(
             OffsetFetchResponse.OffsetFetchResponseTopics(
                 name=place.name, topic_id=place.topic_id, partitions=partitions
@@ -157,7 +186,7 @@ def _place(node: Node, name: str | UUID, indexes: Collection[int]) -> Place:
     found = node.topics.find_id(name)
     if found is None:
         return Place("", name, indexes, ErrorCode.UNKNOWN_TOPIC_ID)
-    return Place(found.name, name, indexes)
+    return Place(found.name, name, indexes, expected_id=name)
 
 
 async def _everything(node: Node, offsets: Offsets, context: RequestContext) -> list[Place]:
@@ -169,23 +198,29 @@ async def _everything(node: Node, offsets: Offsets, context: RequestContext) -> 
     return [Place(name, NO_ID if topic is None else topic.id, sorted(topics[name])) for name, topic in found.items()]
 
 
-async def _find(kind: type[Partition], offsets: Offsets, place: Place, context: RequestContext) -> list[Partition]:
+async def _find(kind: type[Partition], known: Known, place: Place, context: RequestContext) -> list[Partition]:
     found = []
     for index in place.partitions:
-        found.append(_partition(kind, offsets, place, index))
+        found.append(_partition(kind, known, place, index))
         await context.yield_if_due()
     await context.yield_if_due()
     return found
 
 
-def _partition(kind: type[Partition], offsets: Offsets, place: Place, index: int) -> Partition:
-    committed = offsets.get((place.name, index))
-    if committed is None:
+def _partition(kind: type[Partition], known: Known, place: Place, index: int) -> Partition:
+    where = place.name, index
+    if where in known.unstable:
+        unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
+        return kind(partition_index=index, committed_offset=NO_OFFSET, metadata="", error_code=unstable)
+    committed = known.offsets.get(where)
+    if committed is None or NO_ID != committed.topic_id != place.expected_id != NO_ID:
         return kind(partition_index=index, committed_offset=NO_OFFSET, metadata="", error_code=place.missing)
     offset, epoch, metadata = committed.offset, committed.leader_epoch, committed.metadata
     return kind(partition_index=index, committed_offset=offset, committed_leader_epoch=epoch, metadata=metadata)
 
 
-def _offsets(node: Node, group_id: str) -> Offsets:
+def _known(node: Node, group_id: str, request: OffsetFetchRequest) -> Known:
     group = node.groups.find(group_id)
-    return {} if group is None else group.offsets
+    if group is None:
+        return Known({})
+    return Known(group.offsets, node.groups.unstable(group_id) if request.require_stable else ())

@@ -1,28 +1,28 @@
-"""OffsetForLeaderEpoch: v0-4. Where a leader epoch ended in the log.
+"""OffsetForLeaderEpoch: v0-4. The end offset of a leader epoch.
 
 Rules:
-- The answer is the largest epoch not above the one asked for, and the offset after its last record; -1 and -1 where the
-  log knows none. The epoch in charge ends at the log's end.
-- A partition that occurs more than once is answered as often, as Apache Kafka does: an answer is not larger than the
-  question.
-- The client's own idea of the epoch in charge is checked from v2 on.
+- The result is the largest epoch not above the requested one, and the offset after its last record; -1 and -1 if the
+  log has none. The current epoch ends at the log end.
+- A partition that occurs more than once is answered each time, as in Apache Kafka, because a response is not larger
+  than its request.
+- The client's current leader epoch is checked from v2 on.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.serving import ErrorAnswer, RequestContext, serves
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import OffsetForLeaderEpochResponse
 from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import OffsetForLeaderEpochRequest
 
 
 def refuse(
-    request: OffsetForLeaderEpochRequest, refusal: ErrorAnswer, context: RequestContext
+    request: OffsetForLeaderEpochRequest, refusal: Refusal, context: RequestContext
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[

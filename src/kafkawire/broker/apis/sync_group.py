@@ -1,21 +1,21 @@
-"""SyncGroup: v0-5. A member asks for its part, the leader brings everyone's; answered when the leader has.
+"""SyncGroup: v0-5. A member gets its assignment; the response is sent when the leader has provided all.
 
 Rules:
 - v3+: static members by group.instance.id. v5+: protocol type and name must be given, and be those of the group.
-- The assignment is in the log before anyone is told of it.
+- The assignment is in the log before any member gets it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker.groups.exchanges import Sync
-from kafkawire.broker.serving import RequestContext, serves
+from kafkawire.broker._dispatch.registry import RequestContext, serves
+from kafkawire.broker.groups.protocol import Sync
 from kafkawire.messages import SyncGroupResponse
 from kafkawire.messages.errors import InconsistentGroupProtocolError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.node import Node
+    from kafkawire.broker._node import Node
     from kafkawire.messages import SyncGroupRequest
 
 

@@ -1,64 +1,98 @@
-"""The group coordinator: every group of the broker, what is asked of them, and what time does to them.
+"""The group coordinator: every group of the broker, the requests to them, and their timeouts.
 
-It does no I/O: records go to the log it is given, and requests that wait come back in `take_replies`. Whoever drives it
-calls `tick` at `next_deadline`. Work over many groups or offsets is also there in steps (`steps`).
+It does no I/O: records go to the log that it is given, and responses to waiting requests come from `take_replies`. Its
+driver calls `tick` at `next_deadline`. Work over many groups or offsets can also run in steps (`steps`).
 Rules:
-- A group is made by a join with no member id, or by a commit from no generation; asking about a group makes none.
-- The empty name is no group for members, but offsets may be kept under it, as Kafka allows for old clients.
-- A group without members and offsets is gone at the next look for expired offsets, and its name is free again.
+- A join without a member id, or a commit without a generation, creates a group. Queries create none.
+- Members cannot join the group with the empty name, but offsets may be committed under it, as Kafka allows for old
+  clients.
+- A group with no members and no offsets is removed by the next offset-expiry pass.
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker._metadata.topics import Topics
+from kafkawire.broker.groups.consumer.coordinator import CONSUMER_KINDS, ConsumerGroups
+from kafkawire.broker.groups.consumer.events import ConsumerEvents
+from kafkawire.broker.groups.consumer.group import ConsumerGroup
+from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.deadlines import Deadlines
-from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.membership import Membership, unique_suffix
 from kafkawire.broker.groups.offsets import AT_ONCE, Offsets
+from kafkawire.broker.groups.offsets_log import GroupWriter
+from kafkawire.broker.groups.pending import PendingOffsets
+from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.rebalance import Due, Kind, Rebalances
 from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.steps import finish
-from kafkawire.broker.groups.writing import GroupWriter
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Sync, Token
+    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
+    from kafkawire.broker.groups.consumer.resolution import Wanted
     from kafkawire.broker.groups.group import TopicPartition
-    from kafkawire.broker.groups.offsets import Commit, Errors, Prepared
+    from kafkawire.broker.groups.offsets import Commit, Errors, PreparedCommit
+    from kafkawire.broker.groups.offsets_log import EntryLog
+    from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
     from kafkawire.broker.groups.settings import GroupSettings
     from kafkawire.broker.groups.steps import Steps
-    from kafkawire.broker.groups.writing import EntryLog
+
+
+NEWEST_COMMIT: Final = 10
+"""The newest version of OffsetCommit."""
+
+
+def _default_timing(group_id: str) -> Timing:
+    return Timing()
 
 
 class GroupCoordinator:
     """Every group, driven by events and the time."""
 
-    def __init__(self, settings: GroupSettings, log: EntryLog, *, suffix: Callable[[], str] = unique_suffix) -> None:
+    def __init__(
+        self,
+        settings: GroupSettings,
+        log: EntryLog,
+        *,
+        topics: Topics | None = None,
+        timing: Callable[[str], Timing] = _default_timing,
+        suffix: Callable[[], str] = unique_suffix,
+    ) -> None:
         self.settings = settings
-        self._groups: dict[str, Group] = {}
-        self._forgetting: dict[str, dict[str, Group]] = {}
+        self._groups: dict[str, AnyGroup] = {}
+        self._forgetting: dict[str, dict[str, AnyGroup]] = {}
         """The groups that may still have offsets of a topic that is gone, by its name."""
         self._deadlines: Deadlines[Due] = Deadlines()
         self._writer = GroupWriter(log)
         self._rebalances = Rebalances(settings, self._deadlines, self._writer)
         self._membership = Membership(self._rebalances, self._writer, suffix)
         self._offsets = Offsets(settings, self._rebalances, self._writer)
+        known_topics = Topics() if topics is None else topics
+        consumers = ConsumerGroups(settings.consumer, timing, known_topics, self._deadlines, self._writer)
+        self._consumers = ConsumerEvents(self._groups, consumers, self._rebalances)
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self._groups.values())
 
-    def find(self, group_id: str) -> Group | None:
+    def find(self, group_id: str) -> AnyGroup | None:
         return self._groups.get(group_id)
 
-    def load(self, groups: Iterable[Group], now: int) -> None:
+    def load(self, groups: Iterable[AnyGroup], now: int, pending: PendingOffsets | None = None) -> None:
         """Take over groups that were read from the log; their members have one session to show themselves."""
+        if pending is not None:
+            self._offsets.pending = pending
         for group in groups:
             self._groups[group.group_id] = group
+            if isinstance(group, ConsumerGroup):
+                self._consumers.consumers.load(group, now)
+                continue
             for member in group.members.values():
                 self._rebalances.renew_session(group, member, now)
 
@@ -67,39 +101,79 @@ class GroupCoordinator:
         if error:
             self._rebalances.replies.append(Reply(token, JoinResult(error, join.member_id)))
             return
-        group = self._group(join.group_id, now)
+        known = self._groups.get(join.group_id)
+        if isinstance(known, ConsumerGroup) and known.members:
+            self._consumers.join(known, join, token, now)
+            return
+        group = self._classic_group(join.group_id, now)
         self._membership.join(group, join, token, now)
         self._let_go_if_unused(group)
+
+    def consumer_heartbeat(self, beat: Beat, now: int) -> BeatResult:
+        """The answer to a heartbeat of the consumer protocol; a refusal is raised."""
+        return self._consumers.heartbeat(beat, now)
+
+    def take_resolutions(self) -> list[Wanted]:
+        """The regular expressions that are to be resolved."""
+        resolutions = self._consumers.consumers.resolutions
+        wanted, resolutions.wanted = resolutions.wanted, []
+        return wanted
+
+    def resolving(self, wanted: Wanted, now: int) -> Steps[None]:
+        """The steps of finding the topics of regular expressions."""
+        return self._consumers.resolving(wanted, now)
 
     def sync(self, sync: Sync, token: Token, now: int) -> None:
         group = self._groups.get(sync.group_id)
         if group is None:
             self._rebalances.replies.append(Reply(token, SyncResult(_missing(sync.group_id))))
-            return
-        self._membership.sync(group, sync, token, now)
+        elif isinstance(group, ConsumerGroup):
+            self._consumers.sync(group, sync, token, now)
+        else:
+            self._membership.sync(group, sync, token, now)
 
     def heartbeat(self, group_id: str, key: MemberKey, now: int) -> ErrorCode:
         group = self._groups.get(group_id)
-        return _missing(group_id) if group is None else self._membership.heartbeat(group, key, now)
+        if group is None:
+            return _missing(group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._consumers.classic_heartbeat(group, key, now)
+        return self._membership.heartbeat(group, key, now)
 
     def leave(self, group_id: str, leavers: Iterable[Leaver], now: int) -> list[ErrorCode]:
         """Let members go; the error of each."""
-        group = self._groups.get(group_id)
-        if group is None:
-            return [_missing(group_id) for _ in leavers]
-        return [self._membership.leave(group, leaver, now) for leaver in leavers]
+        return finish(self.leaving(group_id, leavers, now))
+
+    def leaving(self, group_id: str, leavers: Iterable[Leaver], now: int) -> Steps[list[ErrorCode]]:
+        """The steps of `leave`."""
+        errors: list[ErrorCode] = []
+        left = iter(leavers)
+        for leaver in left:
+            group = self._groups.get(group_id)
+            if isinstance(group, ConsumerGroup):
+                rest = yield from self._consumers.leaving(group, chain([leaver], left), now)
+                return [*errors, *rest]
+            errors.append(_missing(group_id) if group is None else self._membership.leave(group, leaver, now))
+            yield
+        return errors
 
     def commit(self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit], now: int) -> Errors:
         """Write offsets down; the error of each partition. GROUP_ID_NOT_FOUND for a member of no group."""
         prepared = {place: self.prepare(group_id, place, commit, now) for place, commit in commits.items()}
         return self.commit_prepared(group_id, key, prepared, now)
 
-    def prepare(self, group_id: str, place: TopicPartition, commit: Commit, now: int) -> Prepared:
-        """What the commit of one partition becomes, for `commit_prepared`."""
+    def prepare(self, group_id: str, place: TopicPartition, commit: Commit, now: int) -> PreparedCommit:
+        """The prepared commit of one partition, for `commit_prepared`."""
         return self._offsets.prepare(group_id, place, commit, now)
 
     def commit_prepared(
-        self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Prepared], now: int
+        self,
+        group_id: str,
+        key: MemberKey,
+        commits: Mapping[TopicPartition, PreparedCommit],
+        now: int,
+        *,
+        version: int = NEWEST_COMMIT,
     ) -> Errors:
         """Write prepared offsets down; the error of each partition. GROUP_ID_NOT_FOUND for a member of no group."""
         group = self._groups.get(group_id)
@@ -109,11 +183,43 @@ class GroupCoordinator:
             group = self._group(group_id, now)
         try:
             self._forget_before(group, commits, now)
-            return self._offsets.commit(group, key, commits, now)
+            return self._offsets.commit(group, key, commits, now, version=version)
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
         finally:
             self._let_go_if_unused(group)
+
+    def commit_in_transaction(
+        self,
+        group_id: str,
+        key: MemberKey,
+        commits: Mapping[TopicPartition, PreparedCommit],
+        producer: tuple[int, int],
+        index: int,
+        now: int,
+    ) -> Errors:
+        """Write prepared offsets down as part of a producer's transaction; the error of each partition."""
+        group = self._groups.get(group_id)
+        if group is None:
+            if key.generation >= 0:
+                raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
+            group = self._group(group_id, now)
+        try:
+            self._forget_before(group, commits, now)
+            return self._offsets.commit_in_transaction(group, key, commits, producer, index, now)
+        except KafkaError as refusal:
+            return dict.fromkeys(commits, ErrorCode(refusal.code))
+        finally:
+            self._let_go_if_unused(group)
+
+    def end_transaction(self, index: int, producer_id: int, *, commit: bool, now: int) -> None:
+        """A producer's marker was written to a partition of `__consumer_offsets`."""
+        for group_id, place, committed in self._offsets.pending.end((index, producer_id), commit=commit):
+            self._group(group_id, now).offsets[place] = committed
+
+    def unstable(self, group_id: str) -> Collection[TopicPartition]:
+        """The partitions of a group with offsets of open transactions."""
+        return self._offsets.pending.of(group_id)
 
     def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], now: int) -> Errors:
         """Forget offsets; the error of each partition. GROUP_ID_NOT_FOUND and NON_EMPTY_GROUP concern all of them."""
@@ -133,11 +239,12 @@ class GroupCoordinator:
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
         try:
-            while group.state is State.EMPTY and len(group.offsets) > AT_ONCE:
-                yield from self._offsets.forget(group, list(islice(group.offsets, AT_ONCE)), now)
+            while group.is_empty and len(group.offsets) + len(self.unstable(group_id)) > AT_ONCE:
+                places = chain(group.offsets, self.unstable(group_id))
+                yield from self._offsets.forget(group, list(islice(places, AT_ONCE)), now)
                 if not self._has(group):
                     return ErrorCode.GROUP_ID_NOT_FOUND
-            if group.state is not State.EMPTY:
+            if not group.is_empty:
                 return ErrorCode.NON_EMPTY_GROUP
             self._bury(group, now)
         except KafkaError as refusal:
@@ -169,15 +276,19 @@ class GroupCoordinator:
             if not self._has(group):
                 continue
             yield from self._offsets.expire(group, now)
-            is_unused = group.state is State.EMPTY and not group.offsets and not group.pending
-            if is_unused and self._has(group):
+            is_unused = group.is_empty and not group.offsets and not group.pending
+            if is_unused and self._has(group) and not self.unstable(group.group_id):
                 self._bury(group, now)
 
     def unload(self) -> None:
         """Forget every group, because their log is gone; members have to find their coordinator again."""
         for group in self:
-            self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
+            if isinstance(group, ConsumerGroup):
+                self._consumers.consumers.forget_deadlines(group, group.members)
+            else:
+                self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
         self._groups.clear()
+        self._offsets.pending = PendingOffsets()
         for left in self._forgetting.values():
             left.clear()
 
@@ -198,9 +309,12 @@ class GroupCoordinator:
         while (due := self._deadlines.take(now)) is not None:
             yield
             group = self._groups.get(due.group_id)
-            if group is None:
+            if isinstance(group, ConsumerGroup):
+                if due.kind in CONSUMER_KINDS:
+                    self._consumers.time_is_over(group, due, now)
+            elif group is None or due.kind in CONSUMER_KINDS:
                 continue
-            if due.kind is Kind.REBALANCE:
+            elif due.kind is Kind.REBALANCE:
                 self._rebalances.time_is_over(group, now)
             elif due.kind is Kind.SYNC:
                 self._rebalances.sync_is_over(group, now)
@@ -224,23 +338,28 @@ class GroupCoordinator:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return ErrorCode.NONE
 
-    def _group(self, group_id: str, now: int) -> Group:
+    def _classic_group(self, group_id: str, now: int) -> Group:
+        """The group of a name for the classic protocol: it replaces an empty consumer group."""
+        group = self._group(group_id, now)
+        return group if isinstance(group, Group) else self._consumers.become_classic(group, now)
+
+    def _group(self, group_id: str, now: int) -> AnyGroup:
         group = self._groups.get(group_id)
         if group is None:
             group = self._groups[group_id] = Group(group_id, since=now)
         return group
 
-    def _get(self, group_id: str) -> Group:
+    def _get(self, group_id: str) -> AnyGroup:
         group = self._groups.get(group_id)
         if group is None:
             raise GroupIdNotFoundError(f"no group {group_id!r}")
         return group
 
-    def _has(self, group: Group) -> bool:
+    def _has(self, group: AnyGroup) -> bool:
         """Whether a group is still one of these; between two steps it may have been deleted."""
         return self._groups.get(group.group_id) is group
 
-    def _forget_in(self, topic: str, left: dict[str, Group], now: int) -> Steps[None]:
+    def _forget_in(self, topic: str, left: dict[str, AnyGroup], now: int) -> Steps[None]:
         while left:
             group = left.popitem()[1]
             if self._has(group):
@@ -249,21 +368,26 @@ class GroupCoordinator:
         if self._forgetting.get(topic) is left:
             del self._forgetting[topic]
 
-    def _forget_before(self, group: Group, commits: Iterable[TopicPartition], now: int) -> None:
+    def _forget_before(self, group: AnyGroup, commits: Iterable[TopicPartition], now: int) -> None:
         """Forget what a group has of topics that are gone, before it commits to new ones of their names."""
         if self._forgetting:
             for topic in self._forgetting.keys() & {topic for topic, _ in commits}:
                 if self._forgetting[topic].pop(group.group_id, None) is not None:
                     finish(self._offsets.forget_topic(group, topic, now))
 
-    def _let_go_if_unused(self, group: Group) -> None:
+    def _let_go_if_unused(self, group: AnyGroup) -> None:
         """Forget a group that a refused request has made."""
-        if group.is_simple and not group.offsets and not group.pending:
+        is_unused = group.is_simple and not group.offsets and not group.pending
+        if is_unused and not self.unstable(group.group_id):
             del self._groups[group.group_id]
 
-    def _bury(self, group: Group, now: int) -> None:
-        self._writer.write_end(group, group.offsets, now)
-        group.go(State.DEAD, now)
+    def _bury(self, group: AnyGroup, now: int) -> None:
+        places = {*group.offsets, *self.unstable(group.group_id)}
+        self._writer.write_end(group, places, now)
+        for place in places:
+            self._offsets.pending.forget(group.group_id, place)
+        if isinstance(group, Group):
+            group.go(State.DEAD, now)
         del self._groups[group.group_id]
 
 

@@ -1,9 +1,9 @@
-"""When something is due, for many things at once.
+"""Deadlines of many keys, with one timer.
 
 Rules:
 - A key has one deadline; setting it again moves it.
-- All of them move together when the clock that they were told by is set.
-- Moving one further away costs nothing until the old time comes: heartbeats do it all the time.
+- All deadlines move together when the system's clock is set.
+- Moving a deadline further away costs nothing until its old time, because heartbeats do it often.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ class Deadlines(Generic[K]):
         return key in self._due
 
     def set(self, key: K, when: int) -> None:
-        """Let a key be due at a time, and at no other."""
+        """Set the deadline of a key."""
         self._due[key] = when
         queued = self._queued.get(key)
         if queued is None or when < queued:
             self._queue(key, when)
 
     def cancel(self, key: K) -> None:
-        """Let a key never be due."""
+        """Remove the deadline of a key."""
         self._due.pop(key, None)
 
     def move_all(self, by: int) -> None:
-        """Let every key be due later, or earlier, by as much."""
+        """Move all deadlines by the same time."""
         self._due = {key: when + by for key, when in self._due.items()}
         self._queued = {key: when + by for key, when in self._queued.items()}
         self._heap = [(when + by, order, key) for when, order, key in self._heap]
 
     def next(self) -> int | None:
         """When the next key is due; None if nothing is."""
-        self._settle()
+        self._drop_stale()
         return self._heap[0][0] if self._heap else None
 
     def take(self, now: int) -> K | None:
-        """Take out the earliest key that is due; None if none is. What is done about it may move the others."""
-        if not self._settle() or self._heap[0][0] > now:
+        """Remove and return the earliest key that is due; None if there is none."""
+        if not self._drop_stale() or self._heap[0][0] > now:
             return None
         key = heapq.heappop(self._heap)[2]
         del self._queued[key], self._due[key]
@@ -74,8 +74,8 @@ class Deadlines(Generic[K]):
         self._queued[key] = when
         heapq.heappush(self._heap, (when, next(self._order), key))
 
-    def _settle(self) -> bool:
-        """Bring the earliest entry that still holds to the top; whether there is one."""
+    def _drop_stale(self) -> bool:
+        """Drop stale entries from the top of the heap; returns whether a valid one is left."""
         while self._heap:
             when, _, key = self._heap[0]
             if self._queued.get(key) != when:

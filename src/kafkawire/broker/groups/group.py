@@ -1,4 +1,4 @@
-"""A group: its members, its generation, its offsets. What a change leads to is decided elsewhere.
+"""A group: its members, its generation, its offsets. `rebalance` and `membership` decide about changes.
 
 Rules:
 - The state changes by the table of `states` only, and remembers when it did.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkawire.broker.groups.exchanges import JoinedMember, JoinResult
+from kafkawire.broker._metadata.topics import NO_ID
 from kafkawire.broker.groups.members import (
     CONSUMER,
     Member,
@@ -21,14 +21,16 @@ from kafkawire.broker.groups.members import (
     elect_protocol,
     subscribed_topics,
 )
+from kafkawire.broker.groups.protocol import JoinedMember, JoinResult
 from kafkawire.broker.groups.states import State, can_follow
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from uuid import UUID
 
-    from kafkawire.broker.groups.exchanges import Protocol
+    from kafkawire.broker.groups.protocol import Protocol
 
 TopicPartition = tuple[str, int]
 
@@ -38,17 +40,24 @@ class TransitionError(KafkaWireError):
 
 
 class CommittedOffset(NamedTuple):
-    """What a group wrote down about a partition; `expires` is set by old clients only."""
+    """A committed offset of a partition; `expires` is set by old clients only.
+
+    The topic id differs for an earlier topic of the same name. Records that older versions wrote have
+    none.
+    """
 
     offset: int
     leader_epoch: int
     metadata: str
     committed_at: int
     expires: int | None = None
+    topic_id: UUID = NO_ID
 
 
 class Group:
     """One group of the classic protocol."""
+
+    kind = "classic"
 
     def __init__(self, group_id: str, *, since: int | None = None) -> None:
         self.group_id = group_id
@@ -77,6 +86,10 @@ class Group:
     @property
     def everyone_joined(self) -> bool:
         return not self.pending and all(member.joining is not None for member in self.members.values())
+
+    @property
+    def is_empty(self) -> bool:
+        return self.state is State.EMPTY
 
     @property
     def is_simple(self) -> bool:
@@ -164,7 +177,7 @@ class Group:
         self.go(State.COMPLETING if self.members else State.EMPTY, now)
 
     def joined(self, member_id: str, *, leader: str | None = None, skip_assignment: bool = False) -> JoinResult:
-        """What a member is told of the generation; the leader also who is in it."""
+        """The result of a join for a member of the current generation; the leader also who is in it."""
         leads = self.leader == member_id and leader is None
         return JoinResult(
             ErrorCode.NONE,

@@ -1,4 +1,4 @@
-"""A member of a group: who it is, what it supports, what it waits for.
+"""A member of a group: its identity, its protocols, and the request that waits.
 
 Rules:
 - While a member waits for a join or sync answer it is not expected to send heartbeats; a new member that waits for its
@@ -20,7 +20,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from kafkawire.broker.groups.exchanges import Protocol, Token
+    from kafkawire.broker.groups.protocol import Protocol, Token
 
 CONSUMER: Final = "consumer"
 _VERSION: Final = Struct(">h")
@@ -49,11 +49,11 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether silence is no sign of death."""
+        """Whether the member may be silent without losing its session."""
         return not self.is_new and (self.joining is not None or self.syncing is not None)
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What the member says about itself under a protocol."""
+        """The metadata of the member for a protocol."""
         return next((each.metadata for each in self.protocols if each.name == protocol), b"")
 
     def vote(self, candidates: Collection[str]) -> str:

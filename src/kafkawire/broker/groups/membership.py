@@ -1,12 +1,12 @@
-"""What members ask of a group: to join, to sync, to be remembered, to leave.
+"""Requests of members to a group: join, sync, heartbeat, leave.
 
 Rules:
-- A join with an unknown id makes a new member, or brings a static one back. Where the version allows it, a dynamic
-  newcomer first gets an id and joins again with it, so that a join that is repeated does not leave ghosts behind.
-- A join by a member that is in starts a rebalance if it leads, or if what it says of itself has changed; otherwise it
-  is told again what it was told before.
-- A static member that comes back to a stable group starts no rebalance, unless its protocols would change the choice.
-- Requests are judged in Kafka's order: member first, then generation, then protocol, then state.
+- A join with an unknown id creates a member, or returns a static one. If the version allows it, a new dynamic member
+  first gets an id and joins again with it. So a repeated join leaves no dead members behind.
+- A join by a current member starts a rebalance if it leads, or if its metadata has changed. Otherwise it gets the same
+  response as before.
+- A static member that returns to a stable group starts no rebalance, unless its protocols would change the choice.
+- Requests are checked in Kafka's order: member first, then generation, then protocol, then state.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kafkawire.broker.events import tell
-from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
+from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker.groups.members import Member, elect_protocol
+from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Sync, Token
     from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.groups.offsets_log import GroupWriter
+    from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
     from kafkawire.broker.groups.rebalance import Rebalances
-    from kafkawire.broker.groups.writing import GroupWriter
 
 
 def unique_suffix() -> str:
@@ -64,7 +64,7 @@ class Membership:
         if group.state is State.STABLE:
             self._rebalances.renew_session(group, member, now)
             result = SyncResult(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
-            self._rebalances.replies.append(Reply(token, result, settled=True))
+            self._rebalances.replies.append(Reply(token, result, needs_sync=True))
             return
         if member.syncing is not None:
             result = SyncResult(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -97,7 +97,7 @@ class Membership:
     def session_is_over(self, group: Group, member_id: str, now: int) -> None:
         member = group.members[member_id]
         if not member.is_waiting:
-            tell("member dropped", group=group.group_id, member=member_id, reason="no heartbeat in time")
+            log_event("member dropped", group=group.group_id, member=member_id, reason="no heartbeat in time")
             self._rebalances.remove(group, member, now)
 
     def _has_room(self, group: Group, member_id: str) -> bool:
@@ -164,7 +164,7 @@ class Membership:
             return
         told_leader = None if join.can_skip_assignment else leader
         result = group.joined(member_id, leader=told_leader, skip_assignment=True)
-        self._rebalances.replies.append(Reply(token, result, settled=True))
+        self._rebalances.replies.append(Reply(token, result, needs_sync=True))
 
     def _join_as_member(self, group: Group, join: Join, token: Token, now: int) -> None:
         error = group.check_member(join.member_id, join.instance_id)

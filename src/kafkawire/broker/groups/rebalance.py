@@ -1,14 +1,14 @@
-"""How a group gets from one generation to the next.
+"""Rebalances: from one generation of a group to the next.
 
 Rules:
-- A rebalance begins when membership changes, and ends when everyone has joined or the slowest member's time is over.
-  Who has not joined by then is out, unless static: a static member keeps its place until its session ends.
-- Where nobody has joined when the time is over, the rebalance waits for the first who does, and its time runs anew.
-- The first rebalance of an empty group waits for the initial delay instead, and again while members keep coming, up to
-  the rebalance timeout in all.
-- A rebalance that begins while members wait for an assignment sends them back to join.
-- Members get a rebalance timeout to sync; who has not synced by then is out.
-- Sessions: a heartbeat, a sync or a commit renews it; a member that waits for an answer is not expected to send any.
+- A rebalance begins when membership changes. It ends when everyone has joined, or after the longest rebalance timeout
+  of a member. Members that have not joined by then are removed. A static member stays until its session expires.
+- If no member has joined by then, the rebalance waits for the first one, and its timeout starts again.
+- The first rebalance of an empty group waits for the initial delay instead. The delay is extended while members keep
+  joining, up to the rebalance timeout in all.
+- If a rebalance begins while members wait for an assignment, they must join again.
+- Members get a rebalance timeout to sync. Those that have not synced by then are removed.
+- A heartbeat, a sync or a commit renews a session. A member that waits for a response need not send any.
 """
 
 from __future__ import annotations
@@ -16,30 +16,34 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.broker.events import tell
-from kafkawire.broker.groups.exchanges import NO_MEMBER, JoinResult, Reply, SyncResult
+from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from kafkawire.broker.groups.deadlines import Deadlines
-    from kafkawire.broker.groups.exchanges import Protocol
     from kafkawire.broker.groups.group import Group
     from kafkawire.broker.groups.members import Member
+    from kafkawire.broker.groups.offsets_log import GroupWriter
+    from kafkawire.broker.groups.protocol import Protocol
     from kafkawire.broker.groups.settings import GroupSettings
-    from kafkawire.broker.groups.writing import GroupWriter
 
 NEW_MEMBER_JOIN_MS: Final = 300_000
 """How long a new member's first join may take: it cannot send heartbeats, and nobody would notice its death."""
 
 
 class Kind(Enum):
-    """What a deadline is for."""
+    """The subject of a deadline; from MEMBER_SESSION on, of a consumer group."""
 
     REBALANCE = auto()
     SYNC = auto()
     SESSION = auto()
     PENDING = auto()
+    MEMBER_SESSION = auto()
+    REVOCATION = auto()
+    REJOIN = auto()
+    RESYNC = auto()
 
 
 class Due(NamedTuple):
@@ -60,7 +64,7 @@ class Rebalances:
         self._writer = writer
 
     def begin(self, group: Group, now: int) -> None:
-        """Ask everyone to join anew, unless that is under way."""
+        """Ask all members to join again, unless a rebalance is under way."""
         if group.state is State.PREPARING:
             return
         if group.state is State.COMPLETING:
@@ -99,10 +103,10 @@ class Rebalances:
             self._end(group, now)
 
     def sync_is_over(self, group: Group, now: int) -> None:
-        """Whoever has not asked for its part is out."""
+        """Remove the members that have not synced."""
         if group.unsynced:
             for member_id in sorted(group.unsynced):
-                tell("member dropped", group=group.group_id, member=member_id, reason="did not sync in time")
+                log_event("member dropped", group=group.group_id, member=member_id, reason="did not sync in time")
                 self._drop(group, group.members[member_id], ErrorCode.UNKNOWN_MEMBER_ID)
             self.begin(group, now)
 
@@ -181,9 +185,9 @@ class Rebalances:
             if member.syncing is not None:
                 self.renew_session(group, member, now)
             result = SyncResult(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
-            self._answer_sync(member, result, settled=True)
+            self._answer_sync(member, result, needs_sync=True)
         group.go(State.STABLE, now)
-        tell(
+        log_event(
             "group stable",
             group=group.group_id,
             generation=group.generation,
@@ -194,7 +198,7 @@ class Rebalances:
 
     def _end(self, group: Group, now: int) -> None:
         for member in [each for each in group.members.values() if each.joining is None and not each.is_static]:
-            tell("member dropped", group=group.group_id, member=member.member_id, reason="did not join in time")
+            log_event("member dropped", group=group.group_id, member=member.member_id, reason="did not join in time")
             self._drop(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._deadlines.cancel(Due(group.group_id, Kind.REBALANCE))
         group.initial_delay_left = None
@@ -203,7 +207,7 @@ class Rebalances:
         group.begin_generation(now)
         if group.state is State.EMPTY:
             self._writer.note_empty(group, now)
-            tell("group empty", group=group.group_id, generation=group.generation)
+            log_event("group empty", group=group.group_id, generation=group.generation)
             return
         for member in group.members.values():
             member.is_new = False
@@ -225,7 +229,7 @@ class Rebalances:
             self.replies.append(Reply(token, JoinResult(error, told)))
         self._answer_sync(member, SyncResult(error))
 
-    def _answer_sync(self, member: Member, result: SyncResult, *, settled: bool = False) -> None:
+    def _answer_sync(self, member: Member, result: SyncResult, *, needs_sync: bool = False) -> None:
         if member.syncing is not None:
             token, member.syncing = member.syncing, None
-            self.replies.append(Reply(token, result, settled))
+            self.replies.append(Reply(token, result, needs_sync))

@@ -1,11 +1,11 @@
 """The records of `__consumer_offsets`, in Kafka's own format.
 
 Rules:
-- A key is an int16 that says what it is about, then the key's fields; a value is an int16 version, then its fields. No
-  value means that what the key names is gone.
-- Offsets are written as version 3, or 1 when they have an expiry of their own; groups as version 3. All that Kafka ever
-  wrote is read.
-- Keys of other kinds (the newer group protocols) are passed over.
+- A key is an int16 type, then the key's fields. A value is an int16 version, then its fields. No value (a tombstone)
+  deletes the key.
+- Offsets are written as version 4 with their topic id, or 1 if they have their own expiry; groups as version 3. All
+  versions of Kafka are read.
+- Keys of other types are ignored here. `consumer.records` has those of consumer groups.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.broker.groups.exchanges import Protocol
 from kafkawire.broker.groups.group import CommittedOffset, Group, TopicPartition
 from kafkawire.broker.groups.members import Member
+from kafkawire.broker.groups.protocol import Protocol
 from kafkawire.broker.groups.states import State
 from kafkawire.messages import (
     CodecError,
     DecodeError,
     GroupMetadataKey,
     GroupMetadataValue,
+    LegacyOffsetCommitKey,
     OffsetCommitKey,
     OffsetCommitValue,
 )
@@ -33,15 +34,14 @@ if TYPE_CHECKING:
 
 Entry = tuple[bytes, bytes | None]
 
-_VERSION: Final = Struct(">h")
-_OFFSET_KEYS: Final = (0, 1)
-_GROUP_KEY: Final = 2
-_OFFSET_VALUE, _EXPIRING_OFFSET_VALUE, _GROUP_VALUE = 3, 1, 3
+_TYPE_OR_VERSION: Final = Struct(">h")
+_KEY_VERSION: Final = 0
+_OFFSET_VALUE, _EXPIRING_OFFSET_VALUE, _GROUP_VALUE = 4, 1, 3
 _UNKNOWN: Final = -1
 
 
 class OffsetKey(NamedTuple):
-    """Which offset a record is about."""
+    """The key of an offset's record."""
 
     group_id: str
     topic: str
@@ -49,14 +49,14 @@ class OffsetKey(NamedTuple):
 
 
 class GroupKey(NamedTuple):
-    """Which group a record is about."""
+    """The key of a group's record."""
 
     group_id: str
 
 
 def encode_offset(group_id: str, place: TopicPartition, committed: CommittedOffset | None) -> Entry:
     """The record of a committed offset; without one, that it is gone."""
-    key = _prefixed(OffsetCommitKey(group=group_id, topic=place[0], partition=place[1]), 1)
+    key = encode_key(OffsetCommitKey(group=group_id, topic=place[0], partition=place[1]))
     if committed is None:
         return key, None
     value = OffsetCommitValue(
@@ -65,8 +65,9 @@ def encode_offset(group_id: str, place: TopicPartition, committed: CommittedOffs
         metadata=committed.metadata,
         commit_timestamp=committed.committed_at,
         expire_timestamp=_UNKNOWN if committed.expires is None else committed.expires,
+        topic_id=committed.topic_id,
     )
-    return key, _prefixed(value, _OFFSET_VALUE if committed.expires is None else _EXPIRING_OFFSET_VALUE)
+    return key, encode_value(value, _OFFSET_VALUE if committed.expires is None else _EXPIRING_OFFSET_VALUE)
 
 
 def encode_group(group: Group, assignments: Mapping[str, bytes], now: int) -> Entry:
@@ -92,7 +93,7 @@ def encode_group(group: Group, assignments: Mapping[str, bytes], now: int) -> En
         current_state_timestamp=now,
         members=members,
     )
-    return _group_key(group.group_id), _prefixed(value, _GROUP_VALUE)
+    return _group_key(group.group_id), encode_value(value, _GROUP_VALUE)
 
 
 def encode_group_end(group_id: str) -> Entry:
@@ -101,18 +102,18 @@ def encode_group_end(group_id: str) -> Entry:
 
 
 def decode_key(key: bytes | None) -> OffsetKey | GroupKey | None:
-    """What a record is about; None for what this coordinator does not keep.
+    """The key of a record; None for types that this coordinator does not keep.
 
     >>> decode_key(encode_group_end("orders")[0])
     GroupKey(group_id='orders')
     """
     try:
-        version, start = _after_version(key or b"")
-        if version in _OFFSET_KEYS:
-            offset, _ = OffsetCommitKey.decode_prefix(key or b"", version, start)
+        kind, start = after_prefix(key or b"")
+        if kind in (LegacyOffsetCommitKey.__schema__.key, OffsetCommitKey.__schema__.key):  # of the same fields
+            offset, _ = OffsetCommitKey.decode_prefix(key or b"", _KEY_VERSION, start)
             return OffsetKey(offset.group, offset.topic, offset.partition)
-        if version == _GROUP_KEY:
-            return GroupKey(GroupMetadataKey.decode_prefix(key or b"", version, start)[0].group)
+        if kind == GroupMetadataKey.__schema__.key:
+            return GroupKey(GroupMetadataKey.decode_prefix(key or b"", _KEY_VERSION, start)[0].group)
     except CodecError:
         pass
     return None
@@ -120,14 +121,16 @@ def decode_key(key: bytes | None) -> OffsetKey | GroupKey | None:
 
 def decode_offset(value: bytes) -> CommittedOffset:
     """The offset in a record's value."""
-    found, _ = OffsetCommitValue.decode_prefix(value, *_after_version(value))
+    found, _ = OffsetCommitValue.decode_prefix(value, *after_prefix(value))
     expires = None if found.expire_timestamp == _UNKNOWN else found.expire_timestamp
-    return CommittedOffset(found.offset, found.leader_epoch, found.metadata, found.commit_timestamp, expires)
+    return CommittedOffset(
+        found.offset, found.leader_epoch, found.metadata, found.commit_timestamp, expires, found.topic_id
+    )
 
 
 def decode_group(group_id: str, value: bytes) -> Group:
     """The group in a record's value: Stable with its members, or Empty without."""
-    found, _ = GroupMetadataValue.decode_prefix(value, *_after_version(value))
+    found, _ = GroupMetadataValue.decode_prefix(value, *after_prefix(value))
     since = None if found.current_state_timestamp == _UNKNOWN else found.current_state_timestamp
     group = Group(group_id, since=since)
     for each in found.members:
@@ -152,15 +155,21 @@ def decode_group(group_id: str, value: bytes) -> Group:
 
 
 def _group_key(group_id: str) -> bytes:
-    return _prefixed(GroupMetadataKey(group=group_id), _GROUP_KEY)
+    return encode_key(GroupMetadataKey(group=group_id))
 
 
-def _prefixed(message: Message, version: int) -> bytes:
-    return _VERSION.pack(version) + message.encode(version)
+def encode_key(message: Message) -> bytes:
+    """The bytes of a key: its type, then its fields."""
+    return _TYPE_OR_VERSION.pack(message.__schema__.key) + message.encode(_KEY_VERSION)
 
 
-def _after_version(data: bytes) -> tuple[int, int]:
-    """The version that some bytes begin with, and where it ends."""
-    if len(data) < _VERSION.size:
-        raise DecodeError(0, f"{_VERSION.size} bytes of version", f"{len(data)} bytes")
-    return int(_VERSION.unpack_from(data)[0]), _VERSION.size
+def encode_value(message: Message, version: int) -> bytes:
+    """The bytes of a value: its version, then its fields."""
+    return _TYPE_OR_VERSION.pack(version) + message.encode(version)
+
+
+def after_prefix(data: bytes) -> tuple[int, int]:
+    """The type or version that a key or a value begins with, and where it ends."""
+    if len(data) < _TYPE_OR_VERSION.size:
+        raise DecodeError(0, f"{_TYPE_OR_VERSION.size} bytes of type or version", f"{len(data)} bytes")
+    return int(_TYPE_OR_VERSION.unpack_from(data)[0]), _TYPE_OR_VERSION.size

@@ -1,15 +1,14 @@
-"""The coordinator at work in a node: its timer, its log, and the requests that wait.
+"""The coordinator in its node: its timer, its log, and the requests that wait.
 
 Rules:
-- Groups are loaded before the first connection; from then on every change goes through here, so that answers leave and
-  the timer is set after each.
-- An answer that tells of something written leaves when the log says that it is settled. Until then nobody is told of
-  it, not even those who only ask.
-- One timer serves all groups; it may ring early, and never late.
+- Groups are loaded before the first connection. From then on every change goes through here, so that replies are sent
+  and the timer is set after each.
+- A reply about written records leaves when they are durable. Until then queries do not return them either.
+- One timer serves all groups. It may fire early, but never late.
 - Work over many groups takes turns with requests (`steps`). A turn has at least FEWEST_STEPS, so that small work is
   done when its call returns. Work under way is finished before the broker stops.
-- Groups live by the time of day, which offsets and their log are dated with; when somebody sets it, everything that is
-  due moves along, and no session ends by it.
+- Groups use the time of day, because offsets and their log do. When the system's clock is set, all deadlines move with
+  it, and no session expires.
 """
 
 from __future__ import annotations
@@ -20,40 +19,44 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.broker._clock import ClockJumps
+from kafkawire.broker._config.group_settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from kafkawire.broker._coordinator import Gauge
+from kafkawire.broker._dispatch.turns import Turns
+from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
+from kafkawire.broker.groups.consumer.commits import check_fetch
+from kafkawire.broker.groups.consumer.group import ConsumerGroup
+from kafkawire.broker.groups.consumer.member import JOIN_EPOCH
+from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.coordinator import GroupCoordinator
-from kafkawire.broker.groups.exchanges import JoinResult, SyncResult
-from kafkawire.broker.groups.offsets_log import OffsetsLog
+from kafkawire.broker.groups.offsets_log import OffsetsLog, coordinator_error
+from kafkawire.broker.groups.protocol import JoinResult, SyncResult
 from kafkawire.broker.groups.settings import GroupSettings
 from kafkawire.broker.groups.steps import finish, finish_in_turns
-from kafkawire.broker.groups.writing import coordinator_error
-from kafkawire.broker.service import Gauge
-from kafkawire.broker.topics import CONSUMER_OFFSETS
-from kafkawire.broker.turns import Turns
-from kafkawire.messages.errors import KafkaError
+from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from kafkawire.broker.clock import Timer
-    from kafkawire.broker.groups.exchanges import Join, Leaver, MemberKey, Reply, Sync
-    from kafkawire.broker.groups.group import Group, TopicPartition
+    from kafkawire.broker._clock import Timer
+    from kafkawire.broker._dispatch.registry import RequestContext
+    from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._node import Node
+    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
+    from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.groups.offsets import Commit, Errors
+    from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Reply, Sync
     from kafkawire.broker.groups.steps import Steps
-    from kafkawire.broker.node import Node
-    from kafkawire.broker.serving import RequestContext
-    from kafkawire.broker.topics import Topic
-    from kafkawire.messages.errors import ErrorCode
 
 _log: Final = logging.getLogger(__name__)
-ROUNDING_MS: Final = 10
-"""How far two readings of the clocks may be apart without anybody having set one."""
 
 
 FEWEST_STEPS: Final = 16
 
 
-class _Waiting(NamedTuple):
+class _WaitingRequest(NamedTuple):
     group_id: str
     future: Future[JoinResult | SyncResult]
 
@@ -64,24 +67,27 @@ class Groups:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._entries = OffsetsLog(node)
-        self._coordinator = GroupCoordinator(GroupSettings.of(node.config), self._entries)
+        self._coordinator = GroupCoordinator(
+            GroupSettings.of(node.config), self._entries, topics=node.topics, timing=self._timing
+        )
         self._timer: Timer | None = None
         self._rings_at = 0
-        self._apart = node.clock.now() - node.clock.elapsed()
+        self._jumps = ClockJumps(node.clock)
         self._cleaning: Timer | None = None
-        self._settling: set[asyncio.Task[None]] = set()
+        self._pending_replies: set[asyncio.Task[None]] = set()
         self._turns = Turns()
         self._under_way: list[Steps[None]] = []
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self._coordinator)
 
-    def find(self, group_id: str) -> Group | None:
+    def find(self, group_id: str) -> AnyGroup | None:
         return self._coordinator.find(group_id)
 
     def start(self) -> None:
-        self._coordinator.load(self._entries.load(), self._now)
-        self._settle()
+        groups, pending = self._entries.load()
+        self._coordinator.load(groups, self._now, pending)
+        self._dispatch_replies()
         self._clean_later()
 
     def stop(self) -> None:
@@ -99,7 +105,7 @@ class Groups:
         else:
             steps = self._coordinator.forgetting_topic(topic.name, self._now)
             self._work_through(steps, f"offsets of the deleted topic {topic.name} are still kept")
-        self._settle()
+        self._dispatch_replies()
 
     def gauges(self) -> Iterator[Gauge]:
         groups = list(self)
@@ -125,7 +131,7 @@ class Groups:
         await self.prepare()
         waiting = self._wait(join.group_id)
         self._coordinator.join(join, waiting, self._now)
-        self._settle()
+        self._dispatch_replies()
         result = await waiting.future
         assert isinstance(result, JoinResult)
         return result
@@ -133,37 +139,87 @@ class Groups:
     async def sync(self, sync: Sync) -> SyncResult:
         waiting = self._wait(sync.group_id)
         self._coordinator.sync(sync, waiting, self._now)
-        self._settle()
+        self._dispatch_replies()
         result = await waiting.future
         assert isinstance(result, SyncResult)
         return result
 
+    async def consumer_heartbeat(self, beat: Beat) -> BeatResult:
+        """The answer to a heartbeat of the consumer protocol; a refusal is raised."""
+        if beat.epoch == JOIN_EPOCH:
+            await self.prepare()
+        try:
+            return self._coordinator.consumer_heartbeat(beat, self._now)
+        finally:
+            for wanted in self._coordinator.take_resolutions():
+                failure = f"regular expressions of group {beat.group_id!r} are not resolved"
+                self._work_through(self._coordinator.resolving(wanted, self._now), failure)
+            self._dispatch_replies()
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> ErrorCode:
+        """Why a member may not fetch the offsets of a group, or NONE."""
+        group = self._coordinator.find(group_id)
+        return check_fetch(group, member_id, epoch) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
+
+    @property
+    def assignors(self) -> Sequence[str]:
+        """The assignors of consumer groups, the default first."""
+        return self._coordinator.settings.consumer.assignors
+
     def heartbeat(self, group_id: str, key: MemberKey) -> ErrorCode:
         error = self._coordinator.heartbeat(group_id, key, self._now)
-        self._settle()
+        self._dispatch_replies()
         return error
 
     async def leave(self, group_id: str, leavers: Iterable[Leaver], context: RequestContext) -> list[ErrorCode]:
         """Let members go; the error of each."""
-        errors = []
-        for leaver in leavers:
-            errors += self._coordinator.leave(group_id, [leaver], self._now)
-            self._settle()
-            await context.yield_if_due()
-        return errors
+        try:
+            return await finish_in_turns(self._coordinator.leaving(group_id, leavers, self._now), context)
+        finally:
+            self._dispatch_replies()
 
     async def commit(
         self, group_id: str, key: MemberKey, commits: Mapping[TopicPartition, Commit], context: RequestContext
     ) -> Errors:
-        """Write offsets down; the error of each partition."""
+        """Write the offsets of an OffsetCommit down; the error of each partition."""
         now = self._now
         prepared = {}
         for place, commit in commits.items():
             prepared[place] = self._coordinator.prepare(group_id, place, commit, now)
             await context.yield_if_due()
-        errors = self._coordinator.commit_prepared(group_id, key, prepared, self._now)
-        self._settle()
+        errors = self._coordinator.commit_prepared(group_id, key, prepared, self._now, version=context.version)
+        self._dispatch_replies()
         return errors
+
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        key: MemberKey,
+        commits: Mapping[TopicPartition, Commit],
+        producer: tuple[int, int],
+        context: RequestContext,
+    ) -> Errors:
+        """Write offsets down as part of a producer's transaction; the error of each partition."""
+        now = self._now
+        prepared = {}
+        for place, commit in commits.items():
+            prepared[place] = self._coordinator.prepare(group_id, place, commit, now)
+            await context.yield_if_due()
+        index = self._entries.partition_of(group_id)
+        return self._coordinator.commit_in_transaction(group_id, key, prepared, producer, index, self._now)
+
+    def end_transaction(self, index: int, last_offset: int, producer_id: int, *, commit: bool) -> None:
+        """A producer's marker was written to a partition of `__consumer_offsets`."""
+        self._entries.note(index, last_offset)
+        self._coordinator.end_transaction(index, producer_id, commit=commit, now=self._now)
+
+    def unstable(self, group_id: str) -> Collection[TopicPartition]:
+        """The partitions of a group with offsets of open transactions."""
+        return self._coordinator.unstable(group_id)
+
+    def offsets_partition(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that holds a group; the topic exists."""
+        return self._entries.partition_of(group_id)
 
     async def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], context: RequestContext) -> Errors:
         """Forget offsets; the error of each partition."""
@@ -173,13 +229,13 @@ class Groups:
         """Forget a group without members."""
         return await finish_in_turns(self._coordinator.deleting(group_id, self._now), context)
 
-    async def settle(self, group_ids: Iterable[str], context: RequestContext) -> None:
+    async def durable(self, group_ids: Iterable[str], context: RequestContext) -> None:
         """Wait until the disk has everything that was written about these groups, where that is promised."""
         for group_id in group_ids:
-            settled = self._entries.settled(group_id)
-            if settled is not None:
+            durable = self._entries.durable(group_id)
+            if durable is not None:
                 try:
-                    await settled
+                    await durable
                 except KafkaError as error:
                     raise coordinator_error(group_id, error) from error
                 context.begin_turn()
@@ -188,30 +244,35 @@ class Groups:
     @property
     def _now(self) -> int:
         """The time of day; where somebody has set it, sessions and rebalances go on as if nobody had."""
-        clock = self._node.clock
-        now = clock.now()
-        set_by = now - clock.elapsed() - self._apart
-        if abs(set_by) > ROUNDING_MS:
-            self._apart += set_by
+        set_by = self._jumps.take()
+        if set_by:
             self._rings_at += set_by
             self._coordinator.clock_was_set(set_by)
-        return now
+        return self._node.clock.now()
 
-    def _wait(self, group_id: str) -> _Waiting:
-        return _Waiting(group_id, asyncio.get_running_loop().create_future())
+    def _timing(self, group_id: str) -> Timing:
+        configs = self._node.group_configs
+        return Timing(
+            configs.integer(group_id, SESSION_TIMEOUT),
+            configs.integer(group_id, HEARTBEAT_INTERVAL),
+            configs.integer(group_id, ASSIGNMENT_INTERVAL),
+        )
 
-    def _settle(self) -> None:
+    def _wait(self, group_id: str) -> _WaitingRequest:
+        return _WaitingRequest(group_id, asyncio.get_running_loop().create_future())
+
+    def _dispatch_replies(self) -> None:
         """Send the answers that are ready, and set the timer."""
         for reply in self._coordinator.take_replies():
             waiting = reply.token
-            assert isinstance(waiting, _Waiting)
-            settled = self._entries.settled(waiting.group_id) if reply.settled else None
-            if settled is None:
+            assert isinstance(waiting, _WaitingRequest)
+            durable = self._entries.durable(waiting.group_id) if reply.needs_sync else None
+            if durable is None:
                 _answer(waiting, reply)
             else:
-                task = asyncio.get_running_loop().create_task(_answer_later(settled, waiting, reply))
-                self._settling.add(task)
-                task.add_done_callback(self._settling.discard)
+                task = asyncio.get_running_loop().create_task(_answer_later(durable, waiting, reply))
+                self._pending_replies.add(task)
+                task.add_done_callback(self._pending_replies.discard)
         self._set_timer()
 
     def _set_timer(self) -> None:
@@ -252,7 +313,7 @@ class Groups:
             yield from steps
         except KafkaError as error:
             _log.error("%s: %s", failure, error)
-        self._settle()
+        self._dispatch_replies()
         if then is not None:
             then()
 
@@ -270,14 +331,14 @@ def has_loop() -> bool:
     return True
 
 
-def _answer(waiting: _Waiting, reply: Reply) -> None:
+def _answer(waiting: _WaitingRequest, reply: Reply) -> None:
     if not waiting.future.done():
         waiting.future.set_result(reply.result)
 
 
-async def _answer_later(settled: Awaitable[None], waiting: _Waiting, reply: Reply) -> None:
+async def _answer_later(durable: Awaitable[None], waiting: _WaitingRequest, reply: Reply) -> None:
     try:
-        await settled
+        await durable
     except KafkaError as error:
         if not waiting.future.done():
             waiting.future.set_exception(coordinator_error(waiting.group_id, error))

@@ -1,20 +1,27 @@
-"""What a broker's settings mean to its groups.
+"""The settings of groups.
 
 Rules:
-- Values and defaults are Kafka's, but for group.initial.rebalance.delay.ms: 0 here, where Kafka has 3000. A first
-  consumer then starts at once, which is what a broker for development and tests is asked for; members that start
-  together cost one rebalance more.
+- Values and defaults are Kafka's, except group.initial.rebalance.delay.ms: 0 here, 3000 in Kafka. A first consumer then
+  starts at once, as a broker for development and tests should. Members that start together cost one more rebalance.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
+from kafkawire.broker.groups.consumer.assignors import ASSIGNORS
+from kafkawire.broker.groups.consumer.settings import ConsumerSettings, MigrationPolicy
+from kafkawire.messages.errors import InvalidConfigError
+
 if TYPE_CHECKING:
-    from kafkawire.broker.configs import BrokerConfig
+    from kafkawire.broker._config.settings import BrokerConfig
 
 _MINUTE: Final = 60_000
+_CLASSES: Final = {
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +35,11 @@ class GroupSettings:
     metadata_max_bytes: int = 4_096
     retention_ms: int = 7 * 86_400_000
     retention_check_ms: int = 600_000
+    consumer: ConsumerSettings = field(default_factory=ConsumerSettings)
 
     @classmethod
     def of(cls, config: BrokerConfig) -> Self:
-        """What a broker is set to."""
+        """The values of a broker's settings."""
         return cls(
             initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
             min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
@@ -40,4 +48,20 @@ class GroupSettings:
             metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
             retention_ms=config.integer("offsets.retention.minutes") * _MINUTE,
             retention_check_ms=config.integer("offsets.retention.check.interval.ms"),
+            consumer=ConsumerSettings(
+                max_size=config.integer("group.consumer.max.size"),
+                assignors=_assignors(config.text("group.consumer.assignors")),
+                policy=MigrationPolicy.of(config.text("group.consumer.migration.policy")),
+                regex_refresh_ms=config.integer("group.consumer.regex.refresh.interval.ms"),
+            ),
         )
+
+
+def _assignors(text: str) -> tuple[str, ...]:
+    """The names in group.consumer.assignors; Kafka's own classes may be named in full."""
+    names = tuple(word.strip() for word in text.split(",") if word.strip())
+    found = tuple(_CLASSES.get(name, name) for name in names)
+    unknown = [name for name in found if name not in ASSIGNORS]
+    if unknown or not found:
+        raise InvalidConfigError(f"group.consumer.assignors: found {text!r}, expected some of {', '.join(ASSIGNORS)}")
+    return found

@@ -1,9 +1,9 @@
 """The states of a group, and which may follow which.
 
 Rules:
-- A group is made Empty, and is Dead when it has been deleted; a name that no group has describes itself as Dead.
-- Members are taken in while PreparingRebalance, wait for the leader's assignment while CompletingRebalance, and work
-  while Stable.
+- A group is created Empty, and is Dead after its deletion. A group that does not exist is described as Dead.
+- Members join while PreparingRebalance, wait for the leader's assignment while CompletingRebalance, and consume while
+  Stable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Work on groups that takes long, in steps.
+"""Long work on groups, in steps.
 
 Rules:
-- A step leaves the groups whole, and is short. Between two steps requests are served, so groups may change.
+- A step is short, and leaves the groups consistent. Between two steps requests are served, so groups may change.
 - A step that fails ends the work; the steps before it stay done.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from kafkawire.broker.serving import RequestContext
+    from kafkawire.broker._dispatch.registry import RequestContext
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]

@@ -1,0 +1,1 @@
+"""The demo: the traffic of a shop, its incidents, and a comparison of three views."""

@@ -1,0 +1,67 @@
+"""The choice between the two forms of a hot loop: compiled, or its Python twin.
+
+Rules:
+- A twin pair is a compiled module and a Python module with the same public functions.
+- KAFKAWIRE_IMPL=python|compiled chooses. If it is unset, the compiled form is used if it was built, else Python.
+- If KAFKAWIRE_IMPL=compiled and the module cannot be imported, the error names it and the cause.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkawire._extras import missing_extra
+from kafkawire.exceptions import KafkaWireError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+VARIABLE = "KAFKAWIRE_IMPL"
+
+
+class ImplementationError(KafkaWireError, ImportError):
+    """The form that KAFKAWIRE_IMPL requires is not installed."""
+
+
+def load(compiled: str, python: str) -> ModuleType:
+    """Import one module of a twin pair, by KAFKAWIRE_IMPL.
+
+    >>> load("kafkawire.no_such_module", "kafkawire.exceptions").__name__
+    'kafkawire.exceptions'
+    """
+    wish = os.environ.get(VARIABLE, "")
+    if wish not in ("", "python", "compiled"):
+        raise ImplementationError(f"{VARIABLE}={wish}: expected 'python' or 'compiled'")
+    if wish != "python":
+        try:
+            return import_module(compiled)
+        except ImportError as error:
+            if wish == "compiled" and missing_extra(error, compiled) is None:
+                raise ImplementationError(
+                    f"{VARIABLE}=compiled, but {compiled} cannot be imported ({error}). "
+                    "Install a C compiler and reinstall with KAFKAWIRE_BUILD=compiled to see why it does not build."
+                ) from error
+    return import_module(python)
+
+
+def twins() -> list[str]:
+    """The compiled module of every twin pair, built or not: each `_name.pyx` of the package is one."""
+    folder = Path(__file__).parent
+    names = (path.relative_to(folder.parent).with_suffix("").parts for path in folder.rglob("_*.pyx"))
+    return sorted(".".join(parts) for parts in names)
+
+
+def describe() -> str:
+    """The active form as text for people: compiled, or Python and the reason."""
+    if os.environ.get(VARIABLE) == "python":
+        return f"python, slower, as {VARIABLE} asks"
+    missing = [name for name in twins() if find_spec(name) is None]
+    if not missing:
+        return "compiled"
+    if len(missing) == len(twins()):
+        return "python, slower: the native modules were not built; with a C compiler, install again"
+    return f"compiled, but slower in Python: {', '.join(missing)}"

@@ -1,0 +1,103 @@
+"""Changing settings over the wire: of topics, of groups, of this broker, of all brokers.
+
+Rules:
+- A resource changes whole or not at all, and only after every value was checked.
+- A broker is named by its number, all brokers by the empty name; others are INVALID_REQUEST.
+- The value null restores the default of a setting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker._config.group_settings import check_group_name
+from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
+from kafkawire.broker._metadata.topics import check_name
+from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._node import Node
+
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+MOST_SETTINGS: Final = 1000
+
+
+def find_topic(node: Node, name: str) -> Topic:
+    """The topic of a name that a request gives."""
+    check_name(name)
+    return node.topics.get(name)
+
+
+def check_broker(node: Node, name: str) -> None:
+    """Refuse the name of another broker."""
+    if name not in ("", str(node.id)):
+        raise InvalidRequestError(f"broker {name!r}, expected {str(node.id)!r}, the only one, or '' for all")
+
+
+def current(node: Node, kind: int, name: str) -> dict[str, str]:
+    """The settings a resource has of its own."""
+    if kind == TOPIC_RESOURCE:
+        return dict(find_topic(node, name).configs)
+    if kind == GROUP_RESOURCE:
+        check_group_name(name)
+        return dict(node.group_configs.own.get(name, {}))
+    if kind != BROKER_RESOURCE:
+        raise InvalidRequestError(
+            f"resource type {kind}, expected {TOPIC_RESOURCE} (topic), {BROKER_RESOURCE} (broker) or "
+            f"{GROUP_RESOURCE} (group)"
+        )
+    check_broker(node, name)
+    return dict(node.config.changed.get(name, {}))
+
+
+def check_count(count: int) -> None:
+    """Refuse more settings of one resource than there are."""
+    if count > MOST_SETTINGS:
+        raise InvalidRequestError(f"{count} settings of one resource, expected at most {MOST_SETTINGS}")
+
+
+async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool) -> None:
+    """Change settings of a resource."""
+    own = current(node, kind, name)
+    if kind == TOPIC_RESOURCE:
+        after = {key: value for key, value in {**own, **changes}.items() if value is not None}
+        node.config.check_topic(after)
+        if not validate_only:
+            await node.changes.run(node.changes.topic_settings(find_topic(node, name), changes))
+        return
+    if kind == GROUP_RESOURCE:
+        node.group_configs.check({key: value for key, value in {**own, **changes}.items() if value is not None})
+        if not validate_only:
+            await node.changes.run(node.changes.group_settings(name, changes))
+        return
+    for key, value in changes.items():
+        node.config.check_change(name, key, value)
+    if not validate_only:
+        await node.changes.run(node.changes.broker_settings(name, changes))
+
+
+def combine(node: Node, kind: int, name: str, key: str, operation: int, value: str | None) -> str | None:
+    """The value of a setting after an operation: its new text, or None for the default."""
+    if operation == DELETE:
+        return None
+    if value is None:
+        raise InvalidRequestError(f"{key}: null is not a value")
+    if operation == SET:
+        return value
+    if operation not in (APPEND, SUBTRACT):
+        raise InvalidRequestError(f"{key}: operation {operation}, expected 0 to 3")
+    known = keys(SCOPES.get(kind, "topic")).get(key)
+    if known is None or known.type is not ConfigType.LIST:
+        raise InvalidConfigError(f"{key}: not a list setting; APPEND and SUBTRACT are not allowed")
+    words = _words(current(node, kind, name).get(key, known.default or ""))
+    given = _words(value)
+    if operation == APPEND:
+        return ",".join([*words, *(word for word in given if word not in words)])
+    return ",".join(word for word in words if word not in given)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -1,0 +1,275 @@
+"""The settings of the broker and of its topics: Kafka's names, types and defaults, and where each value comes from.
+
+Rules:
+- `configs.tsv` beside this file lists all settings. An unknown name is ignored with a warning, as in Kafka.
+- A broker's value is the first of: set for this broker, set for all brokers (both over the wire, kept in the journal),
+  given at start, the default.
+- A topic's value is the first of: set for the topic, its `server` names in their order, the default.
+- A value that is set over the wire is checked before it is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kafkawire.log.config import LogConfig
+from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
+SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker", GROUP_RESOURCE: "group"}
+"""The scope of the table that a type of resource has."""
+_TABLE: Final = Path(__file__).with_name("configs.tsv")
+_HOUR, _MINUTE = 3_600_000, 60_000
+MOST_REMEMBERED: Final = 1000
+_UNITS: Final = {".hours": _HOUR, ".minutes": _MINUTE}
+
+
+class Source(IntEnum):
+    """The origin of a value, with the number of DescribeConfigs."""
+
+    TOPIC = 1
+    THIS_BROKER = 2
+    ALL_BROKERS = 3
+    STATIC = 4
+    DEFAULT = 5
+    GROUP = 8
+
+
+class ConfigType(IntEnum):
+    """The type of a setting, as DescribeConfigs numbers it."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """One line of the table."""
+
+    scope: str
+    name: str
+    type: ConfigType
+    default: str | None
+    mode: str
+    server: tuple[str, ...]
+    doc: str
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it may be changed while the broker runs."""
+        return self.mode == "dynamic"
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.type is ConfigType.PASSWORD
+
+    def check(self, text: str) -> None:
+        """Refuse a text that does not have the setting's type."""
+        try:
+            _parse(self.type, text)
+        except ValueError:
+            raise InvalidConfigError(f"{self.name}: expected {self.type.name.lower()}, found {text!r}") from None
+
+
+class Setting(NamedTuple):
+    """A value and where it comes from."""
+
+    value: str | None
+    source: Source
+    name: str
+
+
+class BrokerConfig:
+    """The settings of one broker.
+
+    >>> config = BrokerConfig({"num.partitions": "3", "log.retention.hours": "1"})
+    >>> config.integer("num.partitions"), config.log_config({}).retention_ms
+    (3, 3600000)
+    """
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        table = keys("broker")
+        self.given = dict(given or {})
+        if "broker.id" in self.given:
+            self.given.setdefault("node.id", self.given["broker.id"])
+        for name, value in self.given.items():
+            if name in table:
+                table[name].check(value)
+        self.changed: dict[str, dict[str, str]] = {"": {}}
+        self._parsed: dict[str, object] = {}
+        self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
+
+    def unknown(self) -> dict[str, str]:
+        """Unknown names that were given at start, each with the closest known name, or ''."""
+        table = keys("broker")
+        near = {name: get_close_matches(name, table, 1, 0.8) for name in self.given if name not in table}
+        return {name: close[0] if close else "" for name, close in near.items()}
+
+    def integer(self, name: str) -> int:
+        value = self._value(name)
+        assert isinstance(value, int), name
+        return value
+
+    def boolean(self, name: str) -> bool:
+        value = self._value(name)
+        assert isinstance(value, bool), name
+        return value
+
+    def text(self, name: str) -> str:
+        value = self._value(name)
+        return "" if value is None else str(value)
+
+    def settings(self, name: str) -> list[Setting]:
+        """Every value that a setting has somewhere, the effective one first."""
+        found = [
+            Setting(values[name], source, name)
+            for source, values in (
+                (Source.THIS_BROKER, self.changed.get(self._id(), {})),
+                (Source.ALL_BROKERS, self.changed[""]),
+                (Source.STATIC, self.given),
+            )
+            if name in values
+        ]
+        key = keys("broker")[name]
+        return found if key.default is None and found else [*found, Setting(key.default, Source.DEFAULT, name)]
+
+    def change(self, resource: str, changes: Mapping[str, str | None]) -> None:
+        """Set values for this broker, or for all ('')."""
+        values = dict(self.changed.get(resource, {}))
+        for name, value in changes.items():
+            values.pop(name, None)
+            if value is not None:
+                values[name] = value
+        self.changed[resource] = values
+        self._parsed.clear()
+        self._log_configs.clear()
+
+    def check_change(self, resource: str, name: str, value: str | None) -> None:
+        """Refuse settings that cannot be changed over the wire."""
+        key = keys("broker").get(name)
+        if key is None:
+            raise InvalidConfigError(f"{name}: a broker has no such setting{_hint(name, 'broker')}")
+        if not key.is_dynamic:
+            raise InvalidRequestError(f"{name}: cannot be changed while the broker runs")
+        if value is not None:
+            key.check(value)
+
+    def topic_settings(self, name: str, configs: Mapping[str, str]) -> list[Setting]:
+        """Every value that a topic's setting has somewhere, the effective one first."""
+        key = keys("topic")[name]
+        found = [Setting(configs[name], Source.TOPIC, name)] if name in configs else []
+        for server in key.server:
+            found += (each for each in self.settings(server) if each.value is not None)
+        explicit = [each for each in found if each.source != Source.DEFAULT]
+        default = [each for each in found if each.source == Source.DEFAULT] or [
+            Setting(key.default, Source.DEFAULT, name)
+        ]
+        return explicit + default
+
+    def topic_value(self, name: str, configs: Mapping[str, str]) -> str:
+        """The effective value for a topic, in the unit of the topic setting."""
+        setting = self.topic_settings(name, configs)[0]
+        factor = next((factor for end, factor in _UNITS.items() if setting.name.endswith(end)), 0)
+        if not factor or setting.value is None:
+            return setting.value or ""
+        return setting.value if int(setting.value) < 0 else str(int(setting.value) * factor)
+
+    def log_config(self, configs: Mapping[str, str]) -> LogConfig:
+        """The log settings of a topic with these settings."""
+        key = tuple(sorted(configs.items()))
+        found = self._log_configs.get(key)
+        if found is None:
+            if len(self._log_configs) >= MOST_REMEMBERED:
+                self._log_configs.clear()
+            found = self._log_configs[key] = self._build_log_config(configs)
+        return found
+
+    def _build_log_config(self, configs: Mapping[str, str]) -> LogConfig:
+        table = keys("topic")
+        names = [name for name in LogConfig.names() if name in table]
+        properties = {name: self.topic_value(name, configs) for name in names}
+        properties["producer.id.expiration.ms"] = str(self.integer("producer.id.expiration.ms"))
+        return LogConfig.from_properties(properties)
+
+    def check_topic(self, configs: Mapping[str, str | None]) -> None:
+        """Refuse settings that no topic can have; the message names the setting."""
+        table = keys("topic")
+        for name, value in configs.items():
+            if name not in table:
+                raise InvalidConfigError(f"{name}: a topic has no such setting{_hint(name, 'topic')}")
+            if value is None:
+                raise InvalidConfigError(f"{name}: null is not a value")
+            table[name].check(value)
+        self.log_config({name: value for name, value in configs.items() if value is not None})
+
+    def internal_topic(self, name: str) -> tuple[int, dict[str, str]]:
+        """Partitions and settings of an internal topic."""
+        compacted = {"cleanup.policy": "compact", "compression.type": "producer"}
+        prefix = _INTERNAL_PREFIXES[name]
+        compacted["segment.bytes"] = str(self.integer(f"{prefix}.segment.bytes"))
+        if name == TRANSACTION_STATE:
+            compacted["compression.type"] = "uncompressed"
+        return self.integer(f"{prefix}.num.partitions"), compacted
+
+    def _value(self, name: str) -> object:
+        if name not in self._parsed:
+            text = self.settings(name)[0].value
+            self._parsed[name] = None if text is None else _parse(keys("broker")[name].type, text)
+        return self._parsed[name]
+
+    def _id(self) -> str:
+        return self.given.get("node.id") or keys("broker")["node.id"].default or ""
+
+
+_INTERNAL_PREFIXES: Final = {
+    CONSUMER_OFFSETS: "offsets.topic",
+    TRANSACTION_STATE: "transaction.state.log",
+    SHARE_GROUP_STATE: "share.coordinator.state.topic",
+}
+
+
+@cache
+def keys(scope: str) -> dict[str, ConfigKey]:
+    """The settings of a broker, a topic or a group, by name."""
+    found = {}
+    for line in _TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        where, name, kind, default, mode, server, doc = line.split("\t")
+        if where == scope:
+            value = None if default == "-" else default
+            found[name] = ConfigKey(where, name, ConfigType[kind.upper()], value, mode, tuple(server.split()), doc)
+    return dict(sorted(found.items()))
+
+
+def _parse(kind: ConfigType, text: str) -> object:
+    if kind is ConfigType.BOOLEAN:
+        if text.strip().lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.strip().lower() == "true"
+    if kind in (ConfigType.INT, ConfigType.SHORT, ConfigType.LONG):
+        number = int(text.strip())
+        bits = {ConfigType.INT: 31, ConfigType.SHORT: 15, ConfigType.LONG: 63}[kind]
+        if not -(2**bits) <= number < 2**bits:
+            raise ValueError(text)
+        return number
+    return float(text) if kind is ConfigType.DOUBLE else text
+
+
+def _hint(name: str, scope: str) -> str:
+    close = get_close_matches(name, keys(scope), 1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,361 @@
+"""From a request's frame to the parts of its response.
+
+Rules:
+- RefusedRequestError closes the connection without a response. It is raised for a header that cannot be decoded, an API
+  or version that is not served, and a body that cannot be decoded. Only ApiVersions answers an unknown version.
+- Bytes after a well-formed body are ignored, as in Kafka.
+- An exception of a handler becomes the API's error response. If it is not a Kafka error, its traceback is logged.
+- Records that Produce appends may be held in memory, to be written with those of the next requests. `finish` writes
+  them before it encodes a response about them. `begin` writes them before it serves any other API.
+- A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
+  with more than MOST_ELEMENTS is refused.
+- The response of a request that needed several turns is encoded in a thread. So is the refusal of a large request:
+  `refuse` reads the request and no state of the node. The collector is disabled while a large request is served.
+- An interceptor is called in place of the handler, and may call it. Tests use it to watch, delay and fail requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable
+from functools import partial
+from time import perf_counter
+from types import CoroutineType, MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire._codec import CodecError, ElementLimitError
+from kafkawire._codec.plan import LIST
+from kafkawire.broker._dispatch.large_requests import collector_disabled, free
+from kafkawire.broker._dispatch.registry import (
+    ANONYMOUS,
+    CloseConnectionError,
+    HeldResponse,
+    RequestContext,
+    error_response,
+    served_apis,
+)
+from kafkawire.broker._dispatch.turns import TURN_SECONDS, StartedCoroutine, Turns
+from kafkawire.broker._net.listeners import Endpoint
+from kafkawire.broker._ops.event_log import debug_enabled, log_event
+from kafkawire.broker._ops.watchdog import NOTABLE_SECONDS, Watchdog
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import Message, RequestHeader
+from kafkawire.messages.errors import ErrorCode, code_for
+from kafkawire.wire import answer_unsupported, decode_request_header
+from kafkawire.wire.frames import SIZE
+from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION, ResponseWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kafkawire._codec.parts import Part
+    from kafkawire._codec.plan import Shape
+    from kafkawire.broker._dispatch.registry import Handler, Response
+    from kafkawire.broker._node import Node
+    from kafkawire.broker._ops.metrics import ApiMetrics, Metrics
+
+    Serve = Callable[[], Response | Awaitable[Response]]
+    Interceptor = Callable[[RequestContext, Any, Serve], Response | Awaitable[Response]]
+    EncodedResponse = tuple[Sequence[Part], int, Mapping[int, int]]
+    """The parts of a response's frame, the size of all, and how often each error code occurs in it."""
+
+_log = logging.getLogger("kafkawire.broker")
+PRODUCE: Final = 0
+AT_ONCE: Final = 10_000
+MOST_ELEMENTS: Final = 250_000
+ERROR_CODE: Final = "error_code"
+NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
+_READY: Final = (Message, HeldResponse)
+_NAMED: Final = SIZE.size + KEY_AND_VERSION.size
+Path = tuple[str, ...]
+
+
+class RefusedRequestError(KafkaWireError):
+    """A request that closes its connection without a response; the message is for the log."""
+
+
+class Route:
+    """One version of one API: everything that is the same for all its requests."""
+
+    __slots__ = ("api", "error_paths", "handler", "header_version", "metrics", "request", "version", "writer")
+
+    def __init__(self, handler: Handler, version: int, metrics: ApiMetrics) -> None:
+        self.handler = handler
+        self.api = handler.api
+        self.version = version
+        self.metrics = metrics
+        self.request = handler.api.request
+        self.header_version = handler.api.request_header_version(version)
+        self.writer = ResponseWriter(handler.api, version)
+        self.error_paths = error_paths(handler.api.response.__shape__)
+
+    def decode_body(self, frame: bytes | memoryview, offset: int, limit: int) -> Any:
+        """The message of a request with at most `limit` elements; bytes after it are ignored."""
+        return self.request.decode_prefix(frame, self.version, offset, limit=limit)[0]
+
+
+class Call:
+    """A request that is being served."""
+
+    __slots__ = ("context", "encoded", "frame", "request", "response", "route", "size", "started")
+
+    def __init__(self, route: Route, context: RequestContext, size: int, started: float) -> None:
+        self.route = route
+        self.request: Any = None
+        self.context = context
+        self.size = size
+        self.started = started
+        self.response: Response | Awaitable[Response] = None
+        self.encoded: EncodedResponse | None = None
+        """The response's bytes, if a thread has encoded them."""
+        self.frame: tuple[Sequence[Part], int] | None = None
+        """The parts of the response's frame and the size of all, once the call is finished."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the response has to be awaited."""
+        response = self.response
+        return response is not None and not isinstance(response, _READY)
+
+
+class Dispatcher:
+    """Passes requests of connections to the handlers of their APIs."""
+
+    def __init__(self, node: Node, metrics: Metrics) -> None:
+        self.node = node
+        self.metrics = metrics
+        self.interceptor: Interceptor | None = None
+        self._debug_enabled = debug_enabled()
+        self.turns = Turns()
+        self.watchdog = Watchdog()
+        self._apis = served_apis()
+        self._routes: dict[tuple[int, ...], Route] = {}
+        self._large = asyncio.Lock()
+
+    def begin(
+        self, frame: bytes | memoryview, address: tuple[str, int], listener: str, *, more: bool = False
+    ) -> Call | bytes:
+        """Decode a request and call its handler. Returns bytes for an ApiVersions request of an unknown version.
+
+        The call has its frame if its response is ready. Else it has to be awaited with `wait`, or its records are held
+        in memory until `finish`. Records are held only if `more` requests have arrived.
+        """
+        route = self._routes.get(KEY_AND_VERSION.unpack_from(frame, SIZE.size)) if len(frame) >= _NAMED else None
+        if route is None:
+            found = self._find_route(frame)
+            if isinstance(found, bytes):
+                return found
+            route = found
+        began = perf_counter()
+        header, offset = RequestHeader.decode_prefix(frame, route.header_version, SIZE.size)
+        size = len(frame)
+        context = RequestContext(
+            route.api,
+            route.version,
+            header.correlation_id,
+            header.client_id,
+            ANONYMOUS,
+            listener,
+            address,
+            size,
+            more,
+            self.turns,
+            began + TURN_SECONDS,
+        )
+        call = Call(route, context, size, began)
+        if route.api.key != PRODUCE:
+            self.node.write_held()
+        try:
+            call.request = route.decode_body(frame, offset, AT_ONCE)
+        except ElementLimitError:
+            call.response = self._serve_large(call, frame, offset)
+            return call
+        try:
+            call.response = self._serve(call)
+        except Exception as error:
+            call.response = self._error_response(call, error)
+        if call.response is None or isinstance(call.response, Message):
+            self._finish(call)
+        if perf_counter() - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, route.api.name)
+        return call
+
+    async def wait(self, call: Call) -> None:
+        """Wait for the response of a call that has none yet."""
+        try:
+            assert isinstance(call.response, Awaitable)
+            call.response = await call.response
+        except RefusedRequestError:
+            raise
+        except Exception as error:
+            call.response = self._error_response(call, error)
+        if call.context.was_paused and isinstance(call.response, Message):
+            call.encoded = await asyncio.get_running_loop().run_in_executor(None, self._encode_and_free, call)
+
+    def finish(self, call: Call) -> tuple[Sequence[Part], int]:
+        """The parts of the response's frame and the size of all; none if the client expects no response.
+
+        Held records are written first.
+        """
+        if call.frame is not None:
+            return call.frame
+        began = perf_counter()
+        frame = self._finish(call)
+        if perf_counter() - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, call.route.api.name)
+        return frame
+
+    def _finish(self, call: Call) -> tuple[Sequence[Part], int]:
+        parts, size, errors = call.encoded or self._encode(call)
+        call.frame = parts, size
+        metrics = call.route.metrics
+        for code, times in errors.items():
+            metrics.count_error(code, times)
+        seconds = perf_counter() - call.started
+        metrics.add(call.size, size, seconds)
+        if self._debug_enabled:
+            _log_request(call, size, seconds)
+        return call.frame
+
+    def _encode(self, call: Call) -> EncodedResponse:
+        """The response as bytes; any thread may call it, unless records are to be written for it."""
+        response = call.response
+        if isinstance(response, HeldResponse):
+            try:
+                response = response.write()
+            except Exception as error:
+                response = self._error_response(call, error)
+        if response is None:
+            return (), 0, NO_ERRORS
+        assert isinstance(response, Message)
+        errors = errors_at(call.route.error_paths, response)
+        parts, size = call.route.writer.write(response, call.context.correlation_id)
+        return parts, size, Counter(errors) if errors else NO_ERRORS
+
+    def _encode_and_free(self, call: Call) -> EncodedResponse:
+        """The response as bytes; the messages are freed here, because freeing many objects at once takes long."""
+        encoded = self._encode(call)
+        response, call.response = call.response, None
+        if response is not None:
+            free(response)
+        if call.context.is_large and self.interceptor is None:
+            request, call.request = call.request, None
+            free(request)
+        return encoded
+
+    def _serve(self, call: Call) -> Response | Awaitable[Response]:
+        if self.interceptor is None:
+            return self._handle(call)
+        return self.interceptor(call.context, call.request, partial(self._handle, call))
+
+    def _handle(self, call: Call) -> Response | Awaitable[Response]:
+        """Call the handler. A coroutine runs up to its first wait, so that one that does not wait costs no task."""
+        work = call.route.handler.handle(self.node, call.request, call.context)
+        if not isinstance(work, CoroutineType):
+            return work
+        try:
+            waits_for = work.send(None)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # the coroutine's result
+        return StartedCoroutine(work, waits_for, self.watchdog, call.route.api.name)
+
+    async def _serve_large(self, call: Call, frame: bytes | memoryview, offset: int) -> Response:
+        """Serve a request that takes too long to decode at once; its response is encoded here, and then dropped."""
+        context, run = call.context, partial(asyncio.get_running_loop().run_in_executor, None)
+        context.is_large = context.was_paused = True
+        context.more = False
+        async with self._large:
+            with collector_disabled():
+                try:
+                    call.request = await run(call.route.decode_body, frame, offset, MOST_ELEMENTS)
+                except CodecError as error:
+                    raise RefusedRequestError(str(error)) from error
+                context.begin_turn()
+                began = perf_counter()
+                response: Response | Awaitable[Response] = None
+                try:
+                    response = self._serve(call)
+                    self.watchdog.check(began, call.route.api.name)
+                    call.response = await response if isinstance(response, Awaitable) else response
+                except Exception as error:
+                    call.response = await run(self._error_response, call, error)
+                if isinstance(call.response, HeldResponse):
+                    return call.response
+                del response
+                call.encoded = await run(self._encode_and_free, call)
+        return None
+
+    def _error_response(self, call: Call, error: Exception) -> Response:
+        context = call.context
+        name = f"{context.api.name} v{context.version}"
+        if isinstance(error, CloseConnectionError):
+            raise RefusedRequestError(f"{name}: {error}") from error
+        if code_for(error) == ErrorCode.UNKNOWN_SERVER_ERROR:
+            fields = {"api": context.api.name, "version": context.version, "client_id": context.client_id}
+            _log.error("%s from %r failed", name, context.client_id, exc_info=error, extra={"fields": fields})
+        response = error_response(call.route.handler, call.request, error, context)
+        if response is None:
+            raise RefusedRequestError(f"{name}: {error}") from error
+        return response
+
+    def _find_route(self, frame: bytes | memoryview) -> Route | bytes:
+        header = decode_request_header(frame)[0]
+        key, version = header.request_api_key, header.request_api_version
+        handler = self._apis.get(key)
+        if handler is not None and version in handler.versions:
+            route = self._routes[key, version] = Route(handler, version, self.metrics.of(handler.api.name))
+            return route
+        if handler is None:
+            raise RefusedRequestError(f"API key {key} version {version} is not served")
+        if key == API_VERSIONS:
+            return answer_unsupported(header, handler.versions)
+        raise RefusedRequestError(f"{handler.api.name} version {version}: expected one of {handler.versions}")
+
+
+def error_paths(shape: Shape) -> tuple[Path, ...]:
+    """The attributes that lead through lists to the error codes of a response, wherever its schema has them."""
+    return tuple(_find_error_codes(shape))
+
+
+def errors_at(paths: tuple[Path, ...], message: Message) -> list[int]:
+    """Every code in a response that is not 0.
+
+    >>> from kafkawire.messages import HeartbeatResponse
+    >>> errors_at(error_paths(HeartbeatResponse.__shape__), HeartbeatResponse(error_code=25))
+    [25]
+    """
+    found: list[int] = []
+    for path in paths:
+        holders: list[Any] = [message]
+        for name in path:
+            if len(holders) == 1:
+                holders = getattr(holders[0], name) or []
+            else:
+                holders = [element for holder in holders for element in getattr(holder, name) or ()]
+        found += [holder.error_code for holder in holders if holder.error_code]
+    return found
+
+
+def _find_error_codes(shape: Shape) -> Iterator[Path]:
+    for slot in shape.slots:
+        if slot.attribute == ERROR_CODE:
+            yield ()
+        elif slot.shape is not None and slot.default_kind == LIST:
+            yield from ((slot.attribute, *rest) for rest in _find_error_codes(slot.shape))
+
+
+def _log_request(call: Call, size: int, seconds: float) -> None:
+    context = call.context
+    log_event(
+        "request",
+        level=logging.DEBUG,
+        api=context.api.name,
+        version=context.version,
+        client_id=context.client_id,
+        client=str(Endpoint(*context.address)),
+        bytes_in=call.size,
+        bytes_out=size,
+        ms=round(seconds * 1000, 3),
+    )

@@ -1,0 +1,192 @@
+"""The registry of APIs: one file under `apis`, one function, one decorator.
+
+Rules:
+- `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API. All files of `apis` are
+  imported, so a new file is enough. ApiVersions lists exactly the registered APIs.
+- `handle` returns the response, or None if the client expects none. It may be a coroutine. One that does not wait costs
+  no task (`dispatcher`).
+- A handler that iterates over its request, or over state of the broker, awaits `context.yield_if_due()` between two
+  elements, so that no request blocks other connections.
+- The cost of a request, and of its response, is linear in its size. A repeated name is answered once, or refused as in
+  Kafka.
+- All versions of the schema are served unless the decorator names fewer.
+- An exception becomes the API's error response. `refuse(request, refusal, context)` builds it if it is given. Otherwise
+  the top-level error code of the response is set. An API that has neither closes the connection, as in Kafka.
+- A `KafkaError` has its own code (`raise error_for(...)` or one of its classes). Any other exception is
+  UNKNOWN_SERVER_ERROR. CloseConnectionError closes the connection, which is the only answer to a failed acks=0.
+- Records that a handler appended may be held in memory. The handler then returns a HeldResponse. The only way to get a
+  message from it is to write the records, so a response cannot leave before its records are written.
+- Stored records are not read to be sent: a `FileRange` is the `records` field of a response, and leaves by `sendfile`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+
+from kafkawire.broker._dispatch.turns import TURN_SECONDS
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import Api, api
+from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Mapping
+
+    from kafkawire.broker._dispatch.turns import Turns
+    from kafkawire.broker._dispatch.write_group import WriteGroup
+    from kafkawire.broker._node import Node
+    from kafkawire.messages import Message
+    from kafkawire.messages.schema import Versions
+
+    Response: TypeAlias = "Message | HeldResponse | None"
+    Handle = Callable[[Node, Any, "RequestContext"], Response | Awaitable[Response]]
+    Refuse = Callable[[Any, "Refusal", "RequestContext"], Message]
+
+H = TypeVar("H", bound="Callable[..., Any]")
+K = TypeVar("K", bound="Hashable")
+ANONYMOUS = "User:ANONYMOUS"
+
+
+class _NotDue:
+    """Nothing to wait for."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        return _NOTHING
+
+
+_NOTHING: Final = cast("Generator[None, None, None]", iter(()))
+NOT_DUE: Final = _NotDue()
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """The client of a request, its version, and the turns that it may use."""
+
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    principal: str = ANONYMOUS
+    listener: str = "PLAINTEXT"
+    address: tuple[str, int] = ("", 0)
+    size: int = 0
+    """Bytes of the request's frame."""
+    more: bool = False
+    """Whether the client's next request has arrived too, at least its first bytes."""
+    turns: Turns | None = None
+    """The queue for work that takes longer than one turn; None if no other connection waits."""
+    turn_ends: float = 0.0
+    was_paused: bool = False
+    is_large: bool = False
+    """Whether the request holds so many elements that it was decoded in a thread."""
+
+    def yield_if_due(self) -> Awaitable[None]:
+        """Let other connections be served if this request's turn is over."""
+        if self.turns is None or perf_counter() < self.turn_ends:
+            return NOT_DUE
+        return self._pause(self.turns)
+
+    async def count(self, keys: Iterable[K]) -> Counter[K]:
+        """How often each key occurs; long counts take several turns."""
+        times: Counter[K] = Counter()
+        for key in keys:
+            times[key] += 1
+            await self.yield_if_due()
+        return times
+
+    def begin_turn(self) -> None:
+        self.turn_ends = perf_counter() + TURN_SECONDS
+
+    async def _pause(self, turns: Turns) -> None:
+        self.was_paused = True
+        self.more = False  # the requests that came with this one are not served in the same turn
+        self.turn_ends = await turns.next()
+
+
+class Refusal(NamedTuple):
+    """An exception as the client receives it."""
+
+    code: int
+    message: str | None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Refusal:
+        """The code and the message of an exception. The message of an internal error stays in the broker's log."""
+        if isinstance(error, KafkaError):
+            return cls(error.code, error.message)
+        code = code_for(error)
+        return cls(code, str(error) or None) if code != ErrorCode.UNKNOWN_SERVER_ERROR else cls(code, None)
+
+
+class Handler(NamedTuple):
+    """The functions that serve an API, and the versions that they serve."""
+
+    api: Api
+    versions: Versions
+    handle: Handle
+    refuse: Refuse | None
+
+
+class HeldResponse(NamedTuple):
+    """A response about records that are held in memory; `write` writes them and returns the message to send."""
+
+    group: WriteGroup
+    finish: Callable[[], Message | None]
+
+    def write(self) -> Message | None:
+        self.group.write()
+        return self.finish()
+
+
+class CloseConnectionError(KafkaWireError):
+    """A request whose only answer is to close its connection."""
+
+
+class RegistrationError(KafkaWireError):
+    """A file under `apis` that does not register exactly one API of its own."""
+
+
+_registered: dict[int, Handler] = {}
+
+
+def serves(name: str, *, versions: Versions | None = None, refuse: Refuse | None = None) -> Callable[[H], H]:
+    """Register the function below as the handler of an API."""
+    which = api(name)
+
+    def register(handle: H) -> H:
+        if which.key in _registered:
+            raise RegistrationError(f"{which.name} is served twice: {handle.__module__} and another file")
+        _registered[which.key] = Handler(which, versions or which.versions, handle, refuse)
+        return handle
+
+    return register
+
+
+@cache
+def served_apis() -> Mapping[int, Handler]:
+    """Every API that has a file, by key."""
+    package = import_module("kafkawire.broker.apis")
+    for module in pkgutil.iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+    return dict(sorted(_registered.items()))
+
+
+def error_response(handler: Handler, request: Any, error: BaseException, context: RequestContext) -> Message | None:
+    """The response that reports an exception; None if the API has no field for it."""
+    refusal = Refusal.of(error)
+    if handler.refuse is not None:
+        return handler.refuse(request, refusal, context)
+    response: Any = handler.api.response()
+    if not hasattr(response, "error_code"):
+        return None
+    response.error_code = refusal.code
+    if hasattr(response, "error_message"):
+        response.error_message = refusal.message
+    return response  # type: ignore[no-any-return]  # an instance of the API's own response class

@@ -1,0 +1,1 @@
+"""Parts of Fetch beside its handler: waiting for records, and conversion for old clients."""

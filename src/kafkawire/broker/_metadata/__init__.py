@@ -1,0 +1,1 @@
+"""Topics, settings and producer ids of the cluster, and the journal that keeps them."""

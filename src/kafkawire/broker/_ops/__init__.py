@@ -1,0 +1,1 @@
+"""Running a broker: its log lines, metrics, maintenance, fsyncs and event loop."""

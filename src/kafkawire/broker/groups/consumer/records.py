@@ -1,0 +1,239 @@
+"""The records of consumer groups in `__consumer_offsets`, in the format of Kafka 4.3.
+
+Rules:
+- A key is an int16 type, then the group and the member or regular expression. A value is version 0.
+- The end of a group is three tombstones. The key of the partition metadata of Kafka 4.0 is among them, as in Kafka,
+  because an older broker may have written it.
+- Partitions are written in ascending order, so that equal assignments are equal bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.groups.consumer.changes import (
+    Change,
+    Current,
+    Ended,
+    GroupEpoch,
+    Reconciled,
+    Resolved,
+    ResolvedRegex,
+    Subscribed,
+    Target,
+    TargetEpoch,
+)
+from kafkawire.broker.groups.consumer.group import FIRST_EPOCH
+from kafkawire.broker.groups.consumer.member import ClassicDetails, ConsumerMember, MemberState
+from kafkawire.broker.groups.protocol import Protocol
+from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.messages import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kafkawire.broker.groups.consumer.member import OwnedPartitions
+    from kafkawire.broker.groups.records import Entry
+
+_VERSION: Final = 0
+_KEYS: Final = {
+    key.__schema__.key: key
+    for key in (
+        ConsumerGroupMetadataKey,
+        ConsumerGroupMemberMetadataKey,
+        ConsumerGroupTargetAssignmentMetadataKey,
+        ConsumerGroupTargetAssignmentMemberKey,
+        ConsumerGroupCurrentMemberAssignmentKey,
+        ConsumerGroupRegularExpressionKey,
+    )
+}
+_Topic = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
+_KNOWN_STATES: Final = frozenset(MemberState)
+
+
+def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
+    """The records of changes."""
+    for change in changes:
+        match change:
+            case Subscribed(member_id, member):
+                key = encode_key(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+                yield key, None if member is None else encode_value(_subscription(member), _VERSION)
+            case Current(member_id, reconciled):
+                key = encode_key(ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))
+                yield key, None if reconciled is None else encode_value(_current(reconciled), _VERSION)
+            case Target(member_id, partitions):
+                key = encode_key(ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
+                kind = ConsumerGroupTargetAssignmentMemberValue
+                if partitions is None:
+                    yield key, None
+                    continue
+                listed = [
+                    kind.TopicPartition(topic_id=topic, partitions=sorted(numbers))
+                    for topic, numbers in partitions.items()
+                ]
+                yield key, encode_value(kind(topic_partitions=listed), _VERSION)
+            case GroupEpoch(epoch, metadata_hash):
+                key = encode_key(ConsumerGroupMetadataKey(group_id=group_id))
+                yield key, encode_value(ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash), _VERSION)
+            case TargetEpoch(epoch, computed_at):
+                key = encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id))
+                value = ConsumerGroupTargetAssignmentMetadataValue(
+                    assignment_epoch=epoch, assignment_timestamp=computed_at
+                )
+                yield key, encode_value(value, _VERSION)
+            case Resolved(regex, resolved):
+                key = encode_key(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex))
+                yield key, None if resolved is None else encode_value(_regex(resolved), _VERSION)
+            case Ended():
+                yield encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)), None
+                yield encode_key(ConsumerGroupPartitionMetadataKey(group_id=group_id)), None
+                yield encode_key(ConsumerGroupMetadataKey(group_id=group_id)), None
+
+
+def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
+    """The group and the change of a record; None for records that are not those of consumer groups."""
+    kind, start = after_prefix(key)
+    known = _KEYS.get(kind)
+    if known is None:
+        return None
+    about, _ = known.decode_prefix(key, _VERSION, start)
+    change: Change
+    match about:
+        case ConsumerGroupMemberMetadataKey():
+            change = Subscribed(about.member_id, None if value is None else _member(about.member_id, value))
+        case ConsumerGroupCurrentMemberAssignmentKey():
+            change = Current(about.member_id, None if value is None else _reconciled(value))
+        case ConsumerGroupTargetAssignmentMemberKey():
+            change = Target(about.member_id, None)
+            if value is not None:
+                found, _ = ConsumerGroupTargetAssignmentMemberValue.decode_prefix(value, *after_prefix(value))
+                change = Target(
+                    about.member_id, {each.topic_id: frozenset(each.partitions) for each in found.topic_partitions}
+                )
+        case ConsumerGroupMetadataKey():
+            change = Ended()
+            if value is not None:
+                epochs, _ = ConsumerGroupMetadataValue.decode_prefix(value, *after_prefix(value))
+                change = GroupEpoch(epochs.epoch, epochs.metadata_hash)
+        case ConsumerGroupTargetAssignmentMetadataKey():
+            change = TargetEpoch(FIRST_EPOCH, 0)
+            if value is not None:
+                targets, _ = ConsumerGroupTargetAssignmentMetadataValue.decode_prefix(value, *after_prefix(value))
+                change = TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
+        case _:
+            change = Resolved(about.regular_expression, None)
+            if value is not None:
+                regex, _ = ConsumerGroupRegularExpressionValue.decode_prefix(value, *after_prefix(value))
+                change = Resolved(
+                    about.regular_expression, ResolvedRegex(frozenset(regex.topics), regex.version, regex.timestamp)
+                )
+    return about.group_id, change
+
+
+def _subscription(member: ConsumerMember) -> ConsumerGroupMemberMetadataValue:
+    kind = ConsumerGroupMemberMetadataValue
+    classic = None
+    if member.classic is not None:
+        classic = kind.ClassicMemberMetadata(
+            session_timeout_ms=member.classic.session_timeout,
+            supported_protocols=[
+                kind.ClassicProtocol(name=each.name, metadata=each.metadata) for each in member.classic.protocols
+            ],
+        )
+    return kind(
+        instance_id=member.instance_id,
+        rack_id=member.rack,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topics),
+        subscribed_topic_regex=member.regex,
+        rebalance_timeout_ms=member.rebalance_timeout,
+        server_assignor=member.assignor,
+        classic_member_metadata=classic,
+    )
+
+
+def _member(member_id: str, value: bytes) -> ConsumerMember:
+    found, _ = ConsumerGroupMemberMetadataValue.decode_prefix(value, *after_prefix(value))
+    classic = None
+    if found.classic_member_metadata is not None:
+        classic = ClassicDetails(
+            found.classic_member_metadata.session_timeout_ms,
+            tuple(
+                Protocol(each.name, bytes(each.metadata)) for each in found.classic_member_metadata.supported_protocols
+            ),
+        )
+    return ConsumerMember(
+        member_id,
+        found.instance_id,
+        found.rack_id,
+        found.client_id,
+        found.client_host,
+        frozenset(found.subscribed_topic_names),
+        found.subscribed_topic_regex,
+        found.rebalance_timeout_ms,
+        found.server_assignor,
+        classic,
+    )
+
+
+def _current(now: Reconciled) -> ConsumerGroupCurrentMemberAssignmentValue:
+    return ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=now.epoch,
+        previous_member_epoch=now.previous_epoch,
+        state=now.state,
+        assigned_partitions=_listed(now.assigned),
+        partitions_pending_revocation=_listed(now.revoking),
+    )
+
+
+def _reconciled(value: bytes) -> Reconciled:
+    found, _ = ConsumerGroupCurrentMemberAssignmentValue.decode_prefix(value, *after_prefix(value))
+    return Reconciled(
+        found.member_epoch,
+        found.previous_member_epoch,
+        MemberState(found.state) if found.state in _KNOWN_STATES else MemberState.UNKNOWN,
+        _owned(found.assigned_partitions, found.member_epoch),
+        _owned(found.partitions_pending_revocation, found.member_epoch),
+    )
+
+
+def _regex(resolved: ResolvedRegex) -> ConsumerGroupRegularExpressionValue:
+    return ConsumerGroupRegularExpressionValue(
+        topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.resolved_at
+    )
+
+
+def _listed(owned: OwnedPartitions) -> list[_Topic]:
+    listed = []
+    for topic, epochs in owned.items():
+        numbers = sorted(epochs)
+        listed.append(
+            _Topic(topic_id=topic, partitions=numbers, assignment_epochs=[epochs[number] for number in numbers])
+        )
+    return listed
+
+
+def _owned(listed: Iterable[_Topic], epoch: int) -> OwnedPartitions:
+    """Partitions with their epochs. Records before Kafka 4.3 have none: the epoch of the member counts."""
+    owned = {}
+    for each in listed:
+        epochs = each.assignment_epochs
+        if epochs is None or len(epochs) != len(each.partitions):
+            epochs = [epoch] * len(each.partitions)
+        owned[each.topic_id] = dict(zip(each.partitions, epochs, strict=True))
+    return owned

@@ -1,0 +1,107 @@
+"""Options of the commands that connect to a cluster.
+
+Rules:
+- The cluster is -b, else KAFKAWIRE_BOOTSTRAP_SERVERS, else localhost:9092.
+- -X accepts any client option by Kafka's name or by kafkawire's. -F reads a file of options. The command line overrides
+  the file.
+- On SIGTERM a command sends the records that it read, commits, and leaves its group before it exits.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire.cli.registry import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+_ENVIRONMENT: Final = "KAFKAWIRE_BOOTSTRAP_SERVERS"
+
+
+def add_client_options(parser: argparse.ArgumentParser) -> None:
+    """Add -b, -X and -F to a command."""
+    servers = os.environ.get(_ENVIRONMENT, "localhost:9092")
+    parser.add_argument(
+        "-b",
+        "--bootstrap-server",
+        "--bootstrap-servers",
+        dest="bootstrap",
+        default=servers,
+        metavar="HOST:PORT,...",
+        help=f"bootstrap servers (default {servers}; {_ENVIRONMENT} changes the default)",
+    )
+    parser.add_argument(
+        "-X",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set an option of the client; can be repeated",
+    )
+    parser.add_argument("-F", dest="options_file", metavar="FILE", help="properties file with options of the client")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let SIGTERM raise SystemExit with the exit code of a shell, so that `with` blocks end in order."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
+    """The configuration of a client, from the options of the user and `more` of the command."""
+    from kafkawire.client.options import option_named
+
+    given = _read_properties(Path(args.options_file)) if args.options_file else {}
+    config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}
+    config.update((name, value) for name, value in more.items() if value is not None)
+    config.update((option_named(name), value) for name, value in given.items())
+    config.update((option_named(name), value) for name, value in (pair(option, "-X") for option in args.options))
+    return config
+
+
+def admin_config(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of the user that every client has, for a command that also takes those of consumers."""
+    from dataclasses import fields
+
+    from kafkawire.client.options import ClientOptions
+
+    known = {each.name for each in fields(ClientOptions)}
+    return {name: value for name, value in client_config(args).items() if name in known}
+
+
+def pair(text: str, option: str) -> tuple[str, str]:
+    """Split NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"{option} {text!r}: expected NAME=VALUE")
+    return name.strip(), value
+
+
+def _read_properties(path: Path) -> dict[str, str]:
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.strip()
+        if text and not text.startswith(("#", "!")):
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise UsageError(f"{path}, line {number}: expected name=value, found {text!r}")
+            found[name.strip()] = value.strip()
+    return found

@@ -1,0 +1,251 @@
+"""How commands print: tables, fields, JSON lines, colours, sizes.
+
+Rules:
+- On a terminal, rich prints tables: it wraps long texts, and columns without room are left out and named. Into a pipe,
+  every row is one line.
+- The first rows of a table determine its layout, and later rows widen it. So a long table is printed while it is read.
+- `--json` prints one object per line, keyed by column, and nothing else.
+- Colours are used only on a terminal, and never with NO_COLOR set or TERM=dumb.
+- Control characters in data are shown as escapes, so that data cannot control the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal, TextIO
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
+_STYLES: Final[dict[Style, str]] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+_GAP: Final = "  "
+_NARROWEST: Final = 12
+_RUN: Final = 1000
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add --json to a command."""
+    parser.add_argument("--json", action="store_true", help="print JSON, one object per line")
+
+
+def print_rows(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    as_json: bool = False,
+    stream: TextIO | None = None,
+) -> None:
+    """Print rows as a table, or as JSON lines, while they are read."""
+    if as_json:
+        print_json((dict(zip(columns, row, strict=True)) for row in rows), stream=stream)
+        return
+    stream = stream or sys.stdout
+    coming = iter(rows)
+    natural, numeric = list(map(display_width, columns)), [True] * len(columns)
+    is_headed = False
+    while (cells := [[_cell(value) for value in row] for row in islice(coming, _RUN)]) or not is_headed:
+        for index in range(len(columns)):
+            column = [row[index] for row in cells]
+            natural[index] = max(natural[index], *map(display_width, column), 0)
+            numeric[index] = numeric[index] and bool(column) and all(map(_is_number, column))
+        show = _print_table if stream.isatty() else _print_lines
+        show(columns, cells, natural, numeric, stream, headed=not is_headed)
+        is_headed = True
+
+
+def _print_lines(
+    columns: Sequence[str],
+    cells: list[list[str]],
+    widths: list[int],
+    numeric: list[bool],
+    stream: TextIO,
+    *,
+    headed: bool,
+) -> None:
+    """Print each row as one aligned line."""
+    for line in [columns, *cells] if headed else cells:
+        padded = (
+            (cell.rjust if right else cell.ljust)(width - display_width(cell) + len(cell))
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        )
+        print(_GAP.join(padded).rstrip(), file=stream)
+
+
+def _print_table(
+    columns: Sequence[str],
+    cells: list[list[str]],
+    widths: list[int],
+    numeric: list[bool],
+    stream: TextIO,
+    *,
+    headed: bool,
+) -> None:
+    """Print rows for a person: long texts are wrapped, and the last columns are left out if the rest does not fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(stream)
+    least = [width if right else min(width, _NARROWEST) for width, right in zip(widths, numeric, strict=True)]
+    shown = next(
+        (count for count in range(len(columns), 1, -1) if sum(least[:count]) + 2 * (count - 1) <= out.width), 1
+    )
+    table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name, width, right in zip(columns[:shown], least, numeric, strict=False):
+        table.add_column(
+            Text(name), justify="right" if right else "left", min_width=min(width, out.width), overflow="fold"
+        )
+    for row in cells:
+        table.add_row(*map(Text, row[:shown]))
+    out.print(table)
+    if headed and shown < len(columns):
+        print(f"(no room for {', '.join(columns[shown:])}; --json prints all columns)", file=sys.stderr)
+
+
+def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) -> None:
+    """Print one line per field, with names aligned and long values wrapped on a terminal."""
+    stream = stream or sys.stdout
+    if not stream.isatty():
+        widest = max((display_width(name) for name in fields), default=0)
+        for name, value in fields.items():
+            print(f"{_GAP}{name}{' ' * (widest - display_width(name))}{_GAP}{_cell(value)}", file=stream)
+        return
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in fields.items():
+        grid.add_row(Text(name), Text(_cell(value)))
+    console(stream).print(Padding(grid, (0, 0, 0, len(_GAP))))
+
+
+def console(stream: TextIO) -> Console:
+    """Rich's console on a terminal, with our rules for colours; rich is imported only if a person looks."""
+    from rich.console import Console
+
+    colours: Literal["auto"] | None = "auto" if shows_colours(stream) else None
+    return Console(file=stream, force_terminal=True, color_system=colours, highlight=False, markup=False, emoji=False)
+
+
+def print_json(objects: Iterable[object], *, stream: TextIO | None = None) -> None:
+    """Print one JSON object per line; bytes become hex."""
+    stream = stream or sys.stdout
+    for item in objects:
+        print(json.dumps(item, ensure_ascii=False, default=_json_value), file=stream)
+
+
+def coloured(text: str, style: Style, stream: TextIO | None = None) -> str:
+    """The text in a style if the stream shows styles, else the plain text."""
+    if not shows_colours(stream or sys.stdout):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def shows_colours(stream: TextIO) -> bool:
+    """Whether the stream shows colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def human_size(count: float) -> str:
+    """Bytes in a readable unit.
+
+    >>> human_size(512), human_size(65536), human_size(3 * 1024**3 / 2)
+    ('512 B', '64.0 KiB', '1.5 GiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(count) < 1024 or unit == "TiB":
+            break
+        count /= 1024
+    return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+
+
+def human_count(count: float) -> str:
+    """A count, shortened.
+
+    >>> human_count(999), human_count(12_345), human_count(2_500_000)
+    ('999', '12.3 k', '2.5 M')
+    """
+    for unit in ("", " k", " M", " G"):
+        if abs(count) < 1000 or unit == " G":
+            break
+        count /= 1000
+    return f"{count:.0f}" if not unit else f"{count:.1f}{unit}"
+
+
+def human_time(seconds: float) -> str:
+    """A duration, to the second.
+
+    >>> human_time(7.2), human_time(95), human_time(3700)
+    ('7 s', '1:35', '1:01:40')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def display_width(text: str) -> int:
+    """The number of terminal columns of the text.
+
+    >>> display_width("abc"), display_width("日本")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def visible(text: str) -> str:
+    """The text with control characters shown as escapes.
+
+    >>> visible("a\\x1b[2Jb\\n")
+    'a\\\\x1b[2Jb\\\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_cell, value))
+    return visible(str(value))
+
+
+def _json_value(value: object) -> object:
+    return bytes(value).hex() if isinstance(value, (bytes, bytearray, memoryview)) else str(value)
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.removeprefix("-").replace(".", "", 1).isdecimal()

@@ -1,0 +1,127 @@
+"""The progress of `kafkawire pipeline` while it runs.
+
+Rules:
+- A run has one progress bar per stage, over the size of the input. Its label counts the findings so far.
+- A stream has one line, which is redrawn on a terminal. Otherwise a line is written when rows were read, at most every
+  ten seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, Literal, TextIO
+
+from kafkawire.cli._support import output
+from kafkawire.cli._support.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkawire.spark import StreamState
+
+_SHOWN: Final = 8
+_REDRAW: Final = 0.5
+_REPEAT: Final = 10.0
+
+
+@contextmanager
+def status(text: str) -> Iterator[None]:
+    """Show a line on the terminal within the block."""
+    shown = sys.stderr.isatty()
+    print(text if shown else "", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\x1b[K" if shown else "", end="", file=sys.stderr, flush=True)
+
+
+class Stages:
+    """One progress bar per stage, over the size of the input."""
+
+    def __init__(self, total: int, unit: Literal["bytes", "items"], findings: Callable[[], int]) -> None:
+        self._total, self._unit, self._findings = total, unit, findings
+        self._stack = ExitStack()
+        self._stage: str | None = None
+        self._bar: Progress | None = None
+        self._done = 0
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def report(self, stage: str, share: float) -> None:
+        """Set the progress of a stage, from 0 to 1."""
+        if stage != self._stage or self._bar is None:
+            self._stack.close()
+            self._stage, self._done = stage, 0
+            self._bar = self._stack.enter_context(Progress(stage, self._total, unit=self._unit))
+        found = self._findings()
+        self._bar.label = f"writing {stage}" + (f", {found} findings so far" if found else "")
+        now = round(share * self._total)
+        self._bar.advance(now - self._done)
+        self._done = now
+
+
+class StreamLine:
+    """One line about a stream."""
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream or sys.stderr, clock
+        self._is_terminal = self._stream.isatty()
+        self._next = clock()
+        self._state: StreamState | None = None
+        self._shown_rows = 0
+
+    def update(self, state: StreamState) -> None:
+        """Update the state of the stream, and show it if it is time."""
+        self._state = state
+        if self._clock() >= self._next:
+            self._show(state)
+
+    def end(self) -> None:
+        """Remove the line from a terminal; otherwise write the last state, if it is new."""
+        if self._is_terminal:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+        elif self._state is not None:
+            self._show(self._state)
+
+    def _show(self, state: StreamState) -> None:
+        rows = sum(state.rows.values())
+        if self._is_terminal:
+            import shutil
+
+            room = shutil.get_terminal_size().columns - 1
+            self._stream.write(f"\r{stream_line(state)[:room]}\x1b[K")
+        elif rows > self._shown_rows:
+            self._stream.write(f"{stream_line(state)}\n")
+        else:
+            return
+        self._stream.flush()
+        self._shown_rows = rows
+        self._next = self._clock() + (_REDRAW if self._is_terminal else _REPEAT)
+
+
+def stream_line(state: StreamState) -> str:
+    """The state of a stream as text: rows and rates by table, lag by partition, findings.
+
+    >>> from kafkawire.spark._pipeline.queries import StreamState
+    >>> stream_line(StreamState({"records": 1200}, {"records": 400.0}, {"t": {0: 5, 1: 0}}, {"error": 0, "warning": 2}))
+    'records 1.2 k, 400/s  behind 5 (t-0 5)  2 findings'
+    """
+    parts = [
+        f"{table} {output.human_count(rows)}, {output.human_count(state.rates.get(table, 0.0))}/s"
+        for table, rows in state.rows.items()
+    ]
+    behind = {f"{topic}-{number}": left for topic, lags in state.lag.items() for number, left in lags.items() if left}
+    worst = sorted(behind, key=lambda place: (-behind[place], place))[:_SHOWN]
+    places = ", ".join(f"{place} {output.human_count(behind[place])}" for place in worst)
+    more = f" and {len(behind) - len(worst)} partitions" if len(behind) > len(worst) else ""
+    parts.append(f"behind {output.human_count(sum(behind.values()))} ({places}{more})" if behind else "behind 0")
+    if state.findings is not None:
+        parts.append(f"{sum(state.findings.values())} findings")
+    return "  ".join(parts)

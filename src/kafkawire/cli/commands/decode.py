@@ -1,0 +1,257 @@
+"""`kafkawire decode`: explains every byte of a frame.
+
+Rules:
+- The input is hex in any common format, a file (hex or raw), or standard input. Without options it is taken as requests
+  or record batches.
+- A fault does not stop the output. Everything that could be read is printed, with the fault in its place, and the exit
+  code is 1. If another length of one field makes the rest parse, the tree with that length follows.
+- A guess is printed on stderr, so that the output is the same with and without the options.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkawire.cli._support import output
+from kafkawire.cli._support.numbers import count
+from kafkawire.cli.registry import UsageError
+from kafkawire.inspect import (
+    HexError,
+    UnknownBytesError,
+    explain_anything,
+    explain_message,
+    explain_records,
+    explain_request,
+    explain_requests,
+    explain_response,
+    explain_responses,
+    find_repair,
+    packets_to_pcap,
+    raw_or_hex,
+    read_hex,
+    render_json,
+    render_text,
+    versions_that_fit,
+)
+from kafkawire.messages import UnknownMessageError, UnsupportedVersionError, message_names
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kafkawire.inspect import Explanation, HexInput, Repair
+
+HELP = "explain every byte of a frame, a message or a record batch"
+EXAMPLES = (
+    "kafkawire decode 0000000a 0012 0000 00000007 ffff",
+    "kafkawire decode capture.hex --response --api Fetch --version 12",
+    "xxd request.bin | kafkawire decode -",
+    "kafkawire decode 00000000000000000000.log --records",
+    "kafkawire decode --message ConsumerProtocolSubscription 0001 00000001 0001 61 ffffffff 00000000",
+)
+_WHICH = "use --response --api NAME --version N"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input", nargs="*", metavar="HEX|FILE|-", help="hex, a file with hex or raw bytes, or - for stdin"
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--request", action="store_true", help="the input is one or more requests")
+    kind.add_argument(
+        "--response", action="store_true", help="the input is one or more responses of --api and --version"
+    )
+    kind.add_argument("--message", metavar="NAME", help="the input is a message without frame and header")
+    kind.add_argument("--records", action="store_true", help="the input is record batches, as in a log file")
+    parser.add_argument("--api", metavar="NAME|KEY", help="the API of a response")
+    parser.add_argument(
+        "--version",
+        type=count,
+        metavar="N",
+        help="the version of a response or a message; for a request, overrides the version in its header",
+    )
+    parser.add_argument(
+        "--topic", metavar="NAME", help="the topic of --records; keys and values of Kafka's internal topics are decoded"
+    )
+    parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")
+    parser.add_argument("--no-color", action="store_true", help="do not use colours")
+    parser.add_argument("--json", action="store_true", help="print JSON, one object per frame")
+
+
+def run(args: argparse.Namespace) -> int:
+    _check(args)
+    given = _read(args.input)
+    data = given.data
+    if not data:
+        raise UsageError("the input is empty")
+    explained = _explain_packets(args, given)
+    if explained is None:
+        data = _payload(given)
+        explained = _explain(args, data)
+    for explanation in explained:
+        explanation.space.holes = given.holes
+    faults = 0
+    for number, explanation in enumerate(explained, 1):
+        repair = _repair(args, explanation)
+        if args.json:
+            rendered = render_json(explanation)
+            if repair is not None:
+                rendered["repair"] = {"text": repair.text, "tree": render_json(repair.explanation)["tree"]}
+            output.print_json([rendered])
+            faults += len(rendered["faults"])
+        else:
+            _print_text(explanation, number if len(explained) > 1 else 0, args)
+            faults += _print_faults(explanation, args)
+            if repair is not None:
+                print(f"\n{_paint(args, repair.text, 'yellow')}")
+                _print_text(repair.explanation, 0, args)
+    if args.response and not all(explanation.whole for explanation in explained):
+        _suggest_versions(data, _api(args))
+    return 1 if faults else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.response and (args.api is None or args.version is None):
+        raise UsageError(f"a response does not contain its API and version; {_WHICH}")
+    if args.api is not None and not args.response:
+        raise UsageError("--api needs --response, because a request contains its API")
+    if args.version is not None and not (args.request or args.response or args.message):
+        raise UsageError("--version needs --request, --response or --message")
+    if args.topic is not None and not args.records:
+        raise UsageError("--topic needs --records")
+
+
+def _explain_packets(args: argparse.Namespace, given: HexInput) -> list[Explanation] | None:
+    """The trees of the frames in the packets of a dump; None if it has none, or if the options name the bytes."""
+    pcap = packets_to_pcap(given.packets) if given.packets else None
+    if pcap is None or args.request or args.response or args.message or args.records:
+        return None
+    from kafkawire.inspect import DumpedPackets
+
+    dumped = DumpedPackets(pcap)
+    explained = dumped.explain()
+    if explained:
+        print(f"kafkawire: taken as {dumped.packets} packets with {len(explained)} frames", file=sys.stderr)
+    return explained or None
+
+
+def _payload(given: HexInput) -> bytes:
+    """The bytes of the input, without the headers of packets."""
+    pcap = packets_to_pcap(given.packets) if given.packets else None
+    if pcap is None:
+        return given.data
+    from kafkawire.inspect import DumpedPackets
+
+    return DumpedPackets(pcap).payload or given.data
+
+
+def _read(words: list[str]) -> HexInput:
+    if words in ([], ["-"]):
+        if not words and sys.stdin.isatty():
+            raise UsageError("no input: expected hex, a file, or - for standard input")
+        return _from_dump(sys.stdin.buffer.read(), "standard input")
+    if len(words) == 1 and _is_file(words[0]):
+        return _from_dump(Path(words[0]).read_bytes(), words[0])
+    try:
+        return read_hex(" ".join(words))
+    except HexError as error:
+        if len(words) == 1 and ("/" in words[0] or "." in words[0]):
+            raise UsageError(f"{words[0]} is not a file and not hex: {error}") from error
+        raise UsageError(f"{error} (and there is no file with this name)") from error
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # longer than any file name, so it is hex
+        return False
+
+
+def _from_dump(data: bytes, name: str) -> HexInput:
+    try:
+        return raw_or_hex(data)
+    except HexError as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
+    try:
+        if args.response:
+            return explain_responses(data, _api(args), args.version)
+        if args.message:
+            return [explain_message(data, _exact(args.message), args.version)]
+    except (UnknownMessageError, UnsupportedVersionError) as error:
+        raise UsageError(str(error)) from error
+    if args.records:
+        return [explain_records(data, topic=args.topic)]
+    if args.request:
+        return explain_requests(data, args.version)
+    try:
+        explained = explain_anything(data)
+    except UnknownBytesError as error:
+        raise UsageError(f"{error}; {_WHICH}, or --request, --message NAME, --records") from error
+    what = "record batches" if explained[0].kind == "records" else "a request"
+    if len(explained) > 1:
+        what = f"{len(explained)} requests"
+    print(f"kafkawire: taken as {what}", file=sys.stderr)
+    return explained
+
+
+def _repair(args: argparse.Namespace, explanation: Explanation) -> Repair | None:
+    """The length that would make a damaged request, response or message parse."""
+    if explanation.whole or explanation.kind == "records" or not list(explanation.space.faults()):
+        return None
+    children = explanation.space.root.children()
+    sized = bool(children) and children[0].name == "size"
+    if explanation.kind == "request":
+        return find_repair(explanation, partial(explain_request, sized=sized, version=args.version))
+    if explanation.kind == "response":
+        which = _api(args)
+        return find_repair(explanation, lambda data: explain_response(data, which, args.version, sized=sized))
+    if explanation.version < 0:
+        return None
+    return find_repair(explanation, lambda data: explain_message(data, explanation.message, explanation.version))
+
+
+def _api(args: argparse.Namespace) -> int | str:
+    name: str = args.api
+    return int(name) if name.isdecimal() else name
+
+
+def _suggest_versions(data: bytes, which: int | str) -> None:
+    fitting = versions_that_fit(data, which)
+    if fitting:
+        listed = ", ".join(map(str, fitting))
+        print(f"kafkawire: decodes without a fault as version {listed}", file=sys.stderr)
+
+
+def _exact(name: str) -> str:
+    return {each.lower(): each for each in message_names()}.get(name.lower(), name)
+
+
+def _print_text(explanation: Explanation, number: int, args: argparse.Namespace) -> None:
+    root = explanation.space.root
+    title = f"{explanation.title}, {root.length} bytes"
+    if number:
+        title = f"frame {number} at offset {root.offset}: {title}"
+    if number > 1:
+        print()
+    print(_paint(args, title, "bold"))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in render_text(explanation, full=args.full, width=width, paint=partial(_paint, args)):
+        print(line)
+
+
+def _print_faults(explanation: Explanation, args: argparse.Namespace) -> int:
+    count = 0
+    for visit in explanation.space.faults():
+        count += 1
+        print(_paint(args, f"fault in {visit.path}: {visit.node.fault}", "red"))
+    return count
+
+
+def _paint(args: argparse.Namespace, text: str, style: output.Style) -> str:
+    return text if args.no_color else output.coloured(text, style)

@@ -1,0 +1,129 @@
+"""`kafkawire serve`: a Kafka broker in the foreground, until SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkawire.exceptions import KafkaWireError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from kafkawire.broker import Broker
+
+HELP = "run a Kafka broker without set-up, with its data in a directory or in memory"
+EXAMPLES = (
+    "kafkawire serve",
+    "kafkawire serve --port 9094 --data /var/lib/kafkawire -c num.partitions=3",
+    "kafkawire serve --memory --port 0",
+    "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
+)
+LAST_PORT = 65535
+LEAST_DESCRIPTORS = 64
+_log = logging.getLogger("kafkawire.broker")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=_port, help="port to listen on (9092); 0 chooses a free port")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1); 0.0.0.0 for all addresses")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", type=Path, metavar="DIR", help="data directory (default: log.dirs, or kafkawire-data)")
+    where.add_argument("--memory", action="store_true", help="keep all data in memory; it is lost on exit")
+    parser.add_argument(
+        "-c",
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="setting by Kafka's name; can be repeated",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="properties file with settings")
+    parser.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus on this port")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="format of log lines (default: text)"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="also log every request")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kafkawire.cli._support.log_output import log_to_stderr
+
+    with log_to_stderr(args.log_format, verbose=args.verbose):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from kafkawire.broker import DEFAULT_PORT, Broker, from_environment, from_file, from_pairs, new_loop, own_process
+    from kafkawire.cli.registry import SettingError
+    from kafkawire.messages.errors import InvalidConfigError
+
+    own_process()
+    _allow_descriptors()
+    try:
+        config = from_file(args.config) if args.config else {}
+        config |= from_environment(os.environ) | from_pairs(args.set)
+        data = None if args.memory else args.data or _directory(config)
+        port = DEFAULT_PORT if args.port is None and "listeners" not in config else args.port
+        broker = Broker(data, host=args.host, port=port, config=config)
+    except InvalidConfigError as error:
+        raise SettingError(error.message or str(error)) from error
+    for name, near in broker.config.unknown().items():
+        _log.warning("%s is not a setting of this broker%s", name, f"; did you mean {near}?" if near else "")
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data)))
+
+
+def _port(text: str) -> int:
+    from kafkawire.cli.registry import UsageError
+
+    if not text.isdigit() or int(text) > LAST_PORT:
+        raise UsageError(f"{text!r} is not a port: expected 0 to {LAST_PORT}")
+    return int(text)
+
+
+def _allow_descriptors() -> None:
+    """Raise the limit of file descriptors to its maximum, which must be LEAST_DESCRIPTORS or more."""
+    from kafkawire import _platforms as platforms
+
+    most = platforms.most_descriptors()
+    if most < LEAST_DESCRIPTORS:
+        words = (
+            f"the limit is {most} open files, but a broker needs at least {LEAST_DESCRIPTORS}, and one per connection"
+        )
+        raise KafkaWireError(f"{words}: raise the limit (ulimit -n)")
+    platforms.raise_descriptor_limit()
+
+
+def _directory(config: dict[str, str]) -> Path:
+    return Path((config.get("log.dirs") or config.get("log.dir") or "kafkawire-data").split(",")[0].strip())
+
+
+async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+    from kafkawire import _platforms as platforms
+    from kafkawire.broker import Endpoint, MetricsPage
+
+    stopping = asyncio.Event()
+    platforms.call_on_signals(asyncio.get_running_loop(), stopping.set)
+    async with broker:
+        for line in _places(broker, "in memory" if data is None else f"data in {data}"):
+            print(line, flush=True)
+        page = MetricsPage(broker)
+        if metrics_port is not None:
+            host = next(iter(broker.listeners.values())).host
+            place = Endpoint(host or "localhost", await page.listen(host, metrics_port))
+            print(f"metrics on http://{place}/metrics", flush=True)
+        await stopping.wait()
+        await page.close()
+    return 0
+
+
+def _places(broker: Broker, data: str) -> Iterator[str]:
+    for name, place in broker.listeners.items():
+        known = broker.node.endpoints[name]
+        words = f"kafkawire listens on {place if place.host else f'port {place.port} of every address'}"
+        yield words + (f", known to clients as {known}" if known != place else "") + f" ({data})"

@@ -1,0 +1,1 @@
+"""Connections to a cluster and its metadata, for asyncio and for blocking sockets."""

@@ -1,0 +1,123 @@
+"""The first requests on every connection: version negotiation and authentication.
+
+Rules:
+- The handshake is a generator of (request, version) that is sent the answers, so that asyncio and blocking sockets run
+  the same one.
+- ApiVersions comes first, in our latest version. A broker that does not know it answers with the versions that it
+  knows (KIP-511); a broker older than that is asked in version 0. It names the broker that the client expects, if it
+  expects one (KIP-1242).
+- On SASL listeners authentication follows, token by token; no other request is sent before it ends. A broker may limit
+  the lifetime of a session (KIP-368); a connection is used for most of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkawire import __version__
+from kafkawire.client.errors import AuthenticationFailedError, ClientError, ConnectionLostError
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    Message,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+    api,
+)
+from kafkawire.messages.errors import ErrorCode, error_for
+from kafkawire.wire import Negotiated, retry_version
+from kafkawire.wire.headers import API_VERSIONS
+from kafkawire.wire.negotiation import introduction
+from kafkawire.wire.sasl import SaslError, sasl_client
+
+if TYPE_CHECKING:
+    from kafkawire.client.options import ClientOptions
+
+SOFTWARE_NAME = "kafkawire"
+_USED_OF_SESSION: Final = 0.85
+
+
+class Destination(NamedTuple):
+    """A broker of a cluster."""
+
+    cluster_id: str
+    node_id: int
+
+
+class Session(NamedTuple):
+    """The versions that the broker serves, and for how many seconds the connection may be used."""
+
+    negotiated: Negotiated
+    usable_seconds: float
+
+
+Handshake = Generator[tuple[Message, int], Message, Session]
+
+
+def greeting(destination: Destination | None = None) -> ApiVersionsRequest:
+    """The request for the versions and the features of a broker."""
+    return introduction(SOFTWARE_NAME, __version__, *(destination or ()))
+
+
+def handshake(options: ClientOptions, destination: Destination | None = None) -> Handshake:
+    """Agree on versions and authenticate; a broker that is not the destination answers REBOOTSTRAP_REQUIRED."""
+    hello = greeting(destination)
+    answer = yield hello, api(API_VERSIONS).versions.last
+    assert isinstance(answer, ApiVersionsResponse)
+    again = retry_version(answer)
+    if again is not None:
+        answer = yield hello, again
+        assert isinstance(answer, ApiVersionsResponse)
+    if answer.error_code:
+        raise error_for(answer.error_code, "ApiVersions")
+    negotiated = Negotiated.from_response(answer)
+    lifetime = 0.0
+    if options.security_protocol.startswith("SASL"):
+        lifetime = yield from _authenticate(options, negotiated)
+    return Session(negotiated, lifetime * _USED_OF_SESSION if lifetime > 0 else math.inf)
+
+
+def lost_before(message: Message, options: ClientOptions, error: ConnectionLostError) -> ConnectionLostError:
+    """The error of a connection that ended before one of these requests was answered, with a hint at the cause."""
+    if isinstance(error.__cause__, KafkaWireError):
+        return error  # it was answered, but the answer cannot be read
+    hint = "" if options.security_protocol.endswith("SSL") else "; does this listener want TLS?"
+    name = type(message).__name__.removesuffix("Request")
+    return ConnectionLostError(f"{error} before it answered {name}{hint}")
+
+
+def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[tuple[Message, int], Message, float]:
+    mechanism = options.sasl_mechanism
+    if options.sasl_plain_username is None or options.sasl_plain_password is None:
+        raise AuthenticationFailedError(f"SASL {mechanism} needs sasl_plain_username and sasl_plain_password")
+    handshake_version = negotiated.version("SaslHandshake")
+    if handshake_version < 1:
+        raise ClientError(
+            "the broker only supports SaslHandshake v0 (Kafka before 1.0), which this client does not implement"
+        )
+    shaken = yield SaslHandshakeRequest(mechanism=mechanism), handshake_version
+    assert isinstance(shaken, SaslHandshakeResponse)
+    if shaken.error_code:
+        offered = ", ".join(shaken.mechanisms) or "none"
+        name = ErrorCode(shaken.error_code).name
+        raise AuthenticationFailedError(f"SASL {mechanism}: {name}; the broker offers {offered}")
+    version = negotiated.version("SaslAuthenticate")
+    try:
+        client = sasl_client(mechanism, options.sasl_plain_username, options.sasl_plain_password)
+        token = client.first()
+        while True:
+            answer = yield SaslAuthenticateRequest(auth_bytes=token), version
+            assert isinstance(answer, SaslAuthenticateResponse)
+            if answer.error_code:
+                reason = answer.error_message or ErrorCode(answer.error_code).meaning
+                raise AuthenticationFailedError(f"SASL {mechanism} as {options.sasl_plain_username!r}: {reason}")
+            token = b"" if client.done else client.answer(bytes(answer.auth_bytes))
+            if not token:
+                return answer.session_lifetime_ms / 1000
+    except SaslError as error:
+        raise AuthenticationFailedError(str(error)) from error

@@ -1,0 +1,1 @@
+"""Sending records: partitions, batches, retries, and the futures of their results."""

@@ -1,0 +1,391 @@
+"""Batches, their results, and the futures of their records: for asyncio (`RecordFuture`), for plain calls (`Delivery`).
+
+Rules:
+- A batch keeps its sequence over every retry. A batch that is too large is split into two halves, which share its
+  sequences, so that the sequences of later batches stay valid.
+- The place of a record follows from the answer to its batch and its number in the batch. So one answer completes all
+  records at once; only records with a waiter are notified one by one.
+- A RecordFuture follows asyncio's protocol: it is awaited, gathered, cancelled and given callbacks like any other, on
+  the loop of its producer. It keeps the result of its batch alive, not the bytes.
+- Cancelling a future only cancels the notification; the record is sent all the same.
+- When a batch is split, registered waiters move to the right half at once; a future finds its half the next time it is
+  queried.
+- A Delivery is completed once, on the thread of the clients, and queried from any thread. A callback that fails is
+  logged, and the other waiters are still notified.
+- A Delivery costs little until a caller waits: `concurrent.futures.Future` makes a lock and a condition for each
+  record, which takes longer than sending it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from kafkawire._platforms import call_at_fork
+from kafkawire.client.errors import RequestTimeoutError
+from kafkawire.records import add_sequence
+from kafkawire.records.batch import stamp_producer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextvars import Context
+
+    from kafkawire.client._cluster.metadata import TopicPartition
+    from kafkawire.records import BatchBuilder, Buffer
+
+_log = logging.getLogger("kafkawire.client")
+_LOCK: Final = threading.Lock()
+call_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+
+
+class Identity(NamedTuple):
+    """The producer id and epoch that a broker assigned."""
+
+    producer_id: int
+    epoch: int
+
+
+class Batch:
+    """A batch in bytes, and how far its delivery is."""
+
+    __slots__ = ("attempts", "count", "data", "first_error", "halves", "is_done", "is_expired", "opened_at", "sequence")
+
+    def __init__(
+        self, opened_at: float, data: Buffer | None = None, count: int = 0, sequence: int | None = None
+    ) -> None:
+        self.opened_at = opened_at
+        self.data = data
+        self.count = count
+        self.sequence = sequence
+        self.attempts = 0
+        self.first_error: BaseException | None = None
+        self.is_expired = False
+        self.is_done = False
+        self.halves: tuple[Batch, ...] = ()
+
+    def build(self) -> Buffer:
+        """The batch in bytes, made once."""
+        assert self.data is not None
+        return self.data
+
+    def stamp(self, identity: Identity, sequence: int) -> None:
+        """Write producer and sequence into the batch."""
+        data = bytearray(self.build())
+        stamp_producer(data, identity.producer_id, identity.epoch, sequence)
+        self.data, self.sequence = data, sequence
+
+    def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
+        """The broker has stored the batch."""
+        self.is_done = True
+
+    def fail(self, error: BaseException) -> None:
+        """The batch is given up."""
+        self.is_done = True
+
+    def split(self, builders: tuple[BatchBuilder, BatchBuilder]) -> None:
+        """Replace the batch by two `halves` of its records."""
+        first, second = self.halves = self._halves(*builders)
+        for half in self.halves:
+            half.attempts = self.attempts
+        if self.sequence is not None:
+            first.sequence, second.sequence = self.sequence, add_sequence(self.sequence, first.count)
+        self.is_done = True
+
+    def _halves(self, first: BatchBuilder, second: BatchBuilder) -> tuple[Batch, Batch]:
+        return Batch(self.opened_at, first.build(), first.count), Batch(self.opened_at, second.build(), second.count)
+
+
+class RecordBatch(Batch):
+    """A batch that is filled record by record; `size` is its share of the memory of the producer."""
+
+    __slots__ = ("append", "builder", "finished", "result", "size", "timer")
+
+    def __init__(self, builder: BatchBuilder, result: BatchResult, opened_at: float) -> None:
+        super().__init__(opened_at)
+        self.builder = builder
+        self.append = builder.append
+        self.result = result
+        self.size = 0
+        self.timer: asyncio.TimerHandle | None = None
+        self.finished: list[asyncio.Future[None]] = []
+
+    def build(self) -> Buffer:
+        if self.data is None:
+            self.data = self.builder.build()
+            self.count = self.builder.count
+        return self.data
+
+    def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
+        self.result.succeed(partition, base_offset, append_time, log_start)
+        self._finish()
+
+    def fail(self, error: BaseException) -> None:
+        self.result.fail(error)
+        self._finish()
+
+    def split(self, builders: tuple[BatchBuilder, BatchBuilder]) -> None:
+        super().split(builders)
+        self._finish()
+
+    def _halves(self, first: BatchBuilder, second: BatchBuilder) -> tuple[RecordBatch, RecordBatch]:
+        results = self.result.split(first.count)
+        one, other = (
+            RecordBatch(builder, result, self.opened_at)
+            for builder, result in zip((first, second), results, strict=True)
+        )
+        one.build()
+        other.build()
+        one.size = self.size // 2
+        other.size = self.size - one.size
+        return one, other
+
+    def _finish(self) -> None:
+        self.is_done = True
+        if self.timer is not None:
+            self.timer.cancel()
+        for waiter in self.finished:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class RecordMetadata(NamedTuple):
+    """The place of a stored record; the offset is -1 with acks=0, because the broker does not answer."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int = 0
+    log_start_offset: int = -1
+
+
+class Waiter(Protocol):
+    """Notified when the result of one record is known."""
+
+    def set_result(self, place: RecordMetadata, /) -> None: ...
+    def set_exception(self, error: BaseException, /) -> None: ...
+
+
+class BatchResult:
+    """The result of one batch, known or not yet."""
+
+    __slots__ = (
+        "_append_time",
+        "_base_offset",
+        "_log_start",
+        "_partition",
+        "_waiters",
+        "error",
+        "halves",
+        "is_known",
+        "loop",
+        "timestamps",
+    )
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.timestamps: list[int] = []
+        self.is_known = False
+        self.error: BaseException | None = None
+        self.halves: tuple[BatchResult, BatchResult] | None = None
+        self._waiters: list[tuple[int, Waiter]] = []
+
+    def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
+        """The batch is stored; the offset is -1 if it is not known."""
+        self._partition, self._base_offset = partition, base_offset
+        self._append_time, self._log_start = append_time, log_start
+        self.is_known = True
+        for number, waiter in self._waiters:
+            waiter.set_result(self.place(number))
+        self._waiters.clear()
+
+    def fail(self, error: BaseException) -> None:
+        """The batch is not delivered."""
+        self.error, self.is_known = error, True
+        for _, waiter in self._waiters:
+            waiter.set_exception(error)
+        self._waiters.clear()
+
+    def place(self, number: int) -> RecordMetadata:
+        """The place of a record of a stored batch."""
+        offset = self._base_offset + number if self._base_offset >= 0 else self._base_offset
+        is_appended = self._append_time >= 0
+        time = self._append_time if is_appended else self.timestamps[number]
+        return RecordMetadata(*self._partition, offset, time, int(is_appended), self._log_start)
+
+    def notify(self, number: int, waiter: Waiter) -> None:
+        """Notify this waiter when the result is known; it is not known yet."""
+        self._waiters.append((number, waiter))
+
+    def split(self, count: int) -> tuple[BatchResult, BatchResult]:
+        """The results of the two batches that replace this one: the first records, and the others."""
+        first, second = self.halves = BatchResult(self.loop), BatchResult(self.loop)
+        first.timestamps, second.timestamps = self.timestamps[:count], self.timestamps[count:]
+        for number, waiter in self._waiters:
+            if number < count:
+                first.notify(number, waiter)
+            else:
+                second.notify(number - count, waiter)
+        self._waiters.clear()
+        return first, second
+
+
+class _FutureDefaults:
+    """The state of a future without waiters; instances override only values that changed."""
+
+    __slots__ = ()
+
+    _asyncio_future_blocking: bool = False
+    _is_cancelled: bool = False
+    _callbacks: list[tuple[Callable[[Any], object], Context | None]] | None = None
+
+
+class RecordFuture(_FutureDefaults):
+    """The place of a record, or the error, once it is known."""
+
+    __slots__ = ("__dict__", "batch", "number")
+
+    batch: BatchResult
+    number: int
+
+    def done(self) -> bool:
+        self._follow()
+        return self.batch.is_known or self._is_cancelled
+
+    def cancelled(self) -> bool:
+        return self._is_cancelled
+
+    def result(self) -> RecordMetadata:
+        error = self.exception()
+        if error is not None:
+            raise error
+        return self.batch.place(self.number)
+
+    def exception(self) -> BaseException | None:
+        if self._is_cancelled:
+            raise asyncio.CancelledError
+        self._follow()
+        if not self.batch.is_known:
+            raise asyncio.InvalidStateError("the result of the record is not known yet")
+        return self.batch.error
+
+    def cancel(self, msg: Any = None) -> bool:
+        if self.done():
+            return False
+        self._is_cancelled = True
+        self._notify_all()
+        return True
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        return self.batch.loop
+
+    def add_done_callback(self, call: Callable[[Any], object], /, *, context: Context | None = None) -> None:
+        if self.done():
+            self.batch.loop.call_soon(call, self, context=context)
+        elif self._callbacks is None:
+            self._callbacks = [(call, context)]
+            self.batch.notify(self.number, self)
+        else:
+            self._callbacks.append((call, context))
+
+    def remove_done_callback(self, call: Callable[[Any], object], /) -> int:
+        before = self._callbacks or []
+        self._callbacks = [each for each in before if each[0] != call]
+        return len(before) - len(self._callbacks)
+
+    def set_result(self, place: RecordMetadata, /) -> None:
+        self._notify_all()
+
+    def set_exception(self, error: BaseException, /) -> None:
+        self._notify_all()
+
+    def _follow(self) -> None:
+        """Switch to the batch that holds the record now."""
+        while (halves := self.batch.halves) is not None:
+            first = len(halves[0].timestamps)
+            if self.number < first:
+                self.batch = halves[0]
+            else:
+                self.batch, self.number = halves[1], self.number - first
+
+    def _notify_all(self) -> None:
+        callbacks, self._callbacks = self._callbacks, []
+        for call, context in callbacks or ():
+            self.batch.loop.call_soon(call, self, context=context)
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        if not self.done():
+            self._asyncio_future_blocking = True
+            yield self
+        return self.result()
+
+    __iter__ = __await__
+
+
+class Delivery:
+    """The place of a record, or the error, for plain calls.
+
+    >>> delivery = Delivery()
+    >>> delivery.done()
+    False
+    """
+
+    __slots__ = ("_callbacks", "_done", "_error", "_place", "_waiter")
+
+    def __init__(self) -> None:
+        self._done = False
+        self._place: RecordMetadata | None = None
+        self._error: BaseException | None = None
+        self._waiter: threading.Event | None = None
+        self._callbacks: list[Callable[[Delivery], object]] | None = None
+
+    def done(self) -> bool:
+        return self._done
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Wait for the place of the record; raises the error if it was not delivered."""
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        assert self._place is not None
+        return self._place
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for the result: the error, or None if the record was delivered."""
+        if not self.done():
+            with _LOCK:
+                waiter = None if self._done else self._waiter or threading.Event()
+                self._waiter = waiter
+            if waiter is not None and not waiter.wait(timeout):
+                raise RequestTimeoutError(f"the record was not delivered within {timeout:g} s; it may be later")
+        return self._error
+
+    def add_done_callback(self, call: Callable[[Delivery], object]) -> None:
+        """Call this with the delivery once it is done: on the thread of the clients, or at once if it is already."""
+        with _LOCK:
+            if not self._done:
+                self._callbacks = [*(self._callbacks or ()), call]
+                return
+        call(self)
+
+    def set_result(self, place: RecordMetadata) -> None:
+        self._place = place
+        self._finish()
+
+    def set_exception(self, error: BaseException) -> None:
+        self._error = error
+        self._finish()
+
+    def _finish(self) -> None:
+        with _LOCK:
+            self._done = True
+            waiter, callbacks = self._waiter, self._callbacks
+        if waiter is not None:
+            waiter.set()
+        for call in callbacks or ():
+            try:
+                call(self)
+            except Exception:
+                _log.exception("a callback of a delivery failed")

@@ -1,0 +1,173 @@
+"""The batches of one partition in order, with their sequences; for the producer and for bulk writing.
+
+Rules:
+- A batch gets its sequence when it is first sent, or when it is built, so that the broker recognises a repeated batch.
+- Several batches of a partition may be in flight. After a failure the queue waits for every in-flight batch to
+  complete, then resends them in sequence order, one at a time, until one succeeds.
+- A batch that was given up, or refused for good, leaves a sequence that the broker may never have seen. The epoch then
+  increases by one, and the remaining batches start at sequence 0. No other partition is affected.
+- Until the first batch of a producer id and epoch is acknowledged, it is in flight alone: a broker accepts any sequence
+  from a producer that it does not know. A second batch could be stored before the first one is resent.
+- Within a transaction the epoch only changes when the broker assigns another one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.client._produce.batches import Identity
+from kafkawire.records import add_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkawire.client._cluster.metadata import TopicPartition
+    from kafkawire.client._produce.batches import Batch, RecordBatch
+
+MAX_EPOCH: Final = 32767
+
+
+class PartitionQueue:
+    """The batches of one partition, in order."""
+
+    __slots__ = (
+        "filling",
+        "identity",
+        "in_flight",
+        "is_known",
+        "must_restart",
+        "next_sequence",
+        "not_before",
+        "partition",
+        "recovering",
+        "waiting",
+    )
+
+    def __init__(self, partition: TopicPartition) -> None:
+        self.partition = partition
+        self.filling: RecordBatch | None = None
+        self.waiting: deque[Batch] = deque()
+        self.in_flight: list[Batch] = []
+        self.identity: Identity | None = None
+        self.next_sequence = 0
+        self.is_known = False
+        self.recovering = False
+        self.must_restart = False
+        self.not_before = 0.0
+
+    def close_filling(self) -> None:
+        """The batch that is being filled takes no further record."""
+        if self.filling is not None:
+            self.waiting.append(self.filling)
+            self.filling = None
+
+    def batches(self) -> list[Batch]:
+        """All batches that are not delivered yet."""
+        return [*self.in_flight, *self.waiting, *([] if self.filling is None else [self.filling])]
+
+    def may_send(self, now: float, most: int) -> bool:
+        """Whether the next batch may be sent, with at most so many in flight."""
+        if not self.waiting or now < self.not_before:
+            return False
+        if self.recovering or self.must_restart or not self.is_known:
+            return not self.in_flight
+        return len(self.in_flight) < most
+
+    def reserve(self, identity: Identity, count: int) -> tuple[Identity, int]:
+        """Producer and first sequence of so many records that are built next."""
+        if self._is_before(identity):
+            self._start_sequences(identity)
+        assert self.identity is not None
+        first = self.next_sequence
+        self.next_sequence = add_sequence(first, count)
+        return self.identity, first
+
+    def take(self, identity: Identity | None) -> Batch:
+        """The next batch, with its sequence; it is in flight from now on."""
+        if identity is not None:
+            if self._is_before(identity):
+                self._start_sequences(identity)
+            elif self.must_restart and self.identity is not None:
+                self._start_sequences(Identity(self.identity.producer_id, self.identity.epoch + 1))
+        self.must_restart = False
+        batch = self.waiting.popleft()
+        batch.build()
+        if self.identity is not None and batch.sequence is None:
+            batch.stamp(self.identity, self.next_sequence)
+            self.next_sequence = add_sequence(self.next_sequence, batch.count)
+        batch.attempts += 1
+        self.in_flight.append(batch)
+        return batch
+
+    def has_epochs_left(self, identity: Identity) -> bool:
+        """Whether the producer id has an epoch for the next batch."""
+        known = self.identity
+        is_last = known is not None and known.producer_id == identity.producer_id and known.epoch >= MAX_EPOCH
+        return not (is_last and self.must_restart)
+
+    def has_older_producer(self, identity: Identity) -> bool:
+        """Whether batches of another producer id are still in flight."""
+        known = self.identity
+        return bool(self.in_flight) and known is not None and known.producer_id != identity.producer_id
+
+    def is_oldest(self, batch: Batch) -> bool:
+        """Whether no earlier batch may still have to be resent."""
+        if self.in_flight and self.in_flight[0] is not batch:
+            return False
+        return not any(other.attempts and _is_before(other, batch) for other in self.waiting)
+
+    def acknowledge(self, batch: Batch) -> None:
+        self.in_flight.remove(batch)
+        self.recovering = False
+        self.is_known = True
+
+    def resend(self, batch: Batch, not_before: float) -> None:
+        """Put a batch back to the front, behind batches that were sent before it."""
+        self._put_back(batch, [batch])
+        self.not_before = not_before
+
+    def send_halves(self, batch: Batch) -> None:
+        """Put the two halves of a batch in its place."""
+        self._put_back(batch, batch.halves)
+
+    def give_up(self, batch: Batch) -> None:
+        """The batch will not be sent again; its sequence may be missing at the broker."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        elif batch in self.waiting:
+            self.waiting.remove(batch)
+        elif batch is self.filling:
+            self.filling = None
+        if batch.sequence is not None:
+            self.must_restart = True
+
+    def drop_waiting(self) -> list[Batch]:
+        """Take all batches that are not in flight out of the queue."""
+        self.close_filling()
+        dropped = list(self.waiting)
+        self.waiting.clear()
+        self.recovering = self.must_restart = False
+        return dropped
+
+    def _is_before(self, identity: Identity) -> bool:
+        """Whether the producer id, or the epoch that a broker assigned, is a new one for this queue."""
+        known = self.identity
+        return known is None or known.producer_id != identity.producer_id or known.epoch < identity.epoch
+
+    def _put_back(self, sent: Batch, again: Sequence[Batch]) -> None:
+        self.in_flight.remove(sent)
+        self.recovering = True
+        for batch in reversed(again):
+            position = sum(1 for other in self.waiting if other.attempts and _is_before(other, batch))
+            self.waiting.insert(position, batch)
+
+    def _start_sequences(self, identity: Identity) -> None:
+        self.identity, self.next_sequence = identity, 0
+        self.is_known = False
+        for batch in self.waiting:
+            batch.sequence = None
+
+
+def _is_before(one: Batch, other: Batch) -> bool:
+    return one.sequence is not None and other.sequence is not None and (other.sequence - one.sequence) % 2**31 < 2**30

@@ -1,0 +1,1 @@
+"""Transactions of a producer: the state, the requests, and transactions that another process ends."""

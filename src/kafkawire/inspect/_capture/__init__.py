@@ -1,0 +1,1 @@
+"""Captures: files, packets, TCP streams, frames and connections, in the order of the data."""

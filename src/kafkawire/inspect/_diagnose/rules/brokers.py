@@ -1,0 +1,313 @@
+"""Requests and responses: throttling, slowness, churn, corruption, unknown topics, old versions, waste.
+
+Rules:
+- A long poll is not slow: only the time of a Fetch beyond its max_wait_ms counts. Joins and syncs wait for others.
+- A throttled response comes at once, and the client must wait after it. Requests within that time are reported.
+- Versions below those of Kafka 4 (KIP-896) will fail there. A client that never sends ApiVersions cannot adapt. It is
+  reported only if the capture has all of its connections from their first byte.
+- A topic has one finding from `unknown_topic` errors on. Other responses about the topic give the cause: recreated, too
+  few partitions, metadata still propagating, forbidden, or missing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.inspect._diagnose.close_causes import FLOORS
+from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, Finding, about, names_of
+from kafkawire.inspect._diagnose.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkawire.inspect._diagnose.evidence import Evidence, Row
+    from kafkawire.inspect._diagnose.thresholds import Thresholds
+
+_PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78
+_MUTATIONS: Final = 89
+_UNSUPPORTED: Final = 35
+_CHURN: Final = (5, 6, 14, 15, 16)
+_CORRUPT: Final = (2, 87)
+_SESSION: Final = (70, 71, 106)
+_UNKNOWN, _FORBIDDEN, _UNKNOWN_ID, _INCONSISTENT_ID = 3, 29, 100, 103
+_MISSING: Final = (_UNKNOWN, _UNKNOWN_ID, _INCONSISTENT_ID)
+
+
+@rule("throttling", "warning", "a client that a quota throttles")
+def throttling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Clients that a quota throttles."""
+    held = [row for row in evidence.exchanges if (row["throttle_ms"] or 0) > 0 or row["error_code"] == _MUTATIONS]
+    for (number, api), rows in grouped(held, lambda row: (row["conn_id"], row["api"])).items():
+        longest = max(row["throttle_ms"] or 0 for row in rows)
+        early = _sent_early(evidence.by_connection[number], rows)
+        text = f"{len(rows)} {api} responses were throttled, for up to {longest} ms"
+        text += _rate(evidence.by_connection[number], rows)
+        if early:
+            text += f"; {len(early)} requests came before that time was over"
+        advice = "The client reached a quota: raise it (kafka-configs), or send less." + (
+            " The client ignores throttle_time_ms: upgrade it." if early else ""
+        )
+        yield about("throttling", "warning", [*rows, *early], text, advice, count=len(rows))
+
+
+def _rate(rows: list[Row], held: list[Row]) -> str:
+    """Bytes per second of an API, in both directions, from the first throttled response to the last."""
+    begin, end = when(held[0]), when(held[-1])
+    if end <= begin:
+        return ""
+    moved = sum(
+        (row["req_bytes"] or 0) + (row["resp_bytes"] or 0)
+        for row in rows
+        if row["api"] == held[0]["api"] and begin <= when(row) < end
+    )
+    return f", at {moved * SECOND // (end - begin)} bytes per second"
+
+
+def _sent_early(rows: list[Row], held: list[Row]) -> list[Row]:
+    """Requests that came within the throttle time of an earlier response, by more than a millisecond."""
+    windows = sorted(
+        (row["ts_resp"], row["ts_resp"] + (row["throttle_ms"] or 0) * 1000) for row in held if row["ts_resp"]
+    )
+    early, until, begun = [], 0, 0
+    for row in sorted(rows, key=when):
+        while begun < len(windows) and windows[begun][0] < when(row):
+            until = max(until, windows[begun][1])
+            begun += 1
+        if when(row) < until - 1000:
+            early.append(row)
+    return early
+
+
+@rule("slow-api", "warning", "requests that take long, beyond the wait time that they ask for", thresholds=("slow_ms",))
+def slow_apis(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Requests that a broker serves slowly."""
+    slow = [row for row in evidence.exchanges if _excess_ms(row) > limits.slow_ms]
+    for (server, api), rows in grouped(slow, lambda row: (row["connection"]["server"], row["api"])).items():
+        served = sorted(
+            row["service_us"]
+            for row in evidence.exchanges
+            if row["api"] == api and row["connection"]["server"] == server and row["service_us"] is not None
+        )
+        slowest = served[max(math.ceil(len(served) * 0.99) - 1, 0)] / SECOND
+        text = f"{server}: {len(rows)} of {len(served)} {api} requests took over {limits.slow_ms:.0f} ms"
+        text += f"; 99 % took at most {slowest:.1f} s, the longest {served[-1] / SECOND:.1f} s"
+        if api == "Produce":
+            text += f"; acks {', '.join(sorted({str(row['acks']) for row in rows}))}"
+        again = sum(row["connection"]["retrans"] for row in {row["conn_id"]: row for row in rows}.values())
+        trips = [row["connection"]["rtt_us"] for row in rows if row["connection"]["rtt_us"] is not None]
+        text += f"; {again} retransmissions on their connections"
+        text += f", handshakes of {max(trips) / 1000:.1f} ms" if trips else ""
+        held = sum(row["wait_us"] > 2 * row["service_us"] for row in rows)
+        text += f"; {held} of them mostly waited for earlier requests" if held else ""
+        advice = (
+            "The network loses packets: check it first."
+            if again
+            else "The broker is slow: check its disks, its request queue and, for acks=all, its followers."
+        )
+        # The requests before the start of the capture are not known, and the first one may have waited for them.
+        first = any(row["seq"] == 0 and evidence.is_late(row["conn_id"]) for row in rows)
+        certainty = "suspected" if first else "proven"
+        yield about("slow-api", "warning", rows, text, advice, entity=server, certainty=certainty)
+
+
+def _excess_ms(row: Row) -> float:
+    if row["service_us"] is None or row["api_key"] in (_JOIN, _SYNC):
+        return 0
+    allowed = (row["max_wait_ms"] or 0) if row["api_key"] in (_FETCH, _SHARE_FETCH) else 0
+    return float(row["service_us"] / 1000 - allowed)
+
+
+@rule(
+    "old-client", "warning", "a client that Kafka 4 will not serve, or that never asks for the versions of the broker"
+)
+def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Clients with versions that Kafka 4 or this broker does not serve, or without ApiVersions."""
+    old = [
+        row
+        for row in evidence.exchanges
+        if row["version"] is not None and (row["version"] < FLOORS.get(row["api_key"], 0) or _is_refused(row))
+    ]
+    for (address, client), rows in grouped(old, client_of).items():
+        used = sorted({f"{row['api']} v{row['version']}" for row in rows})
+        software = rows[0]["connection"]["software_name"]
+        who = f"{client or address}" + (
+            f" ({software} {rows[0]['connection']['software_version']})" if software else ""
+        )
+        text = f"{who} uses {', '.join(used)}, which Kafka 4 does not serve"
+        yield about(
+            "old-client", "warning", rows, text, "Upgrade the client before the brokers (KIP-896).", entity=client
+        )
+
+    yield from _unasking_clients(evidence)
+
+
+def _is_refused(row: Row) -> bool:
+    """Whether the broker refuses the version. A client newer than its broker is refused once, for ApiVersions."""
+    return bool(row["error_code"] == _UNSUPPORTED and row["api_key"] != _API_VERSIONS)
+
+
+def _unasking_clients(evidence: Evidence) -> Iterator[Finding]:
+    for (address, client), rows in grouped(evidence.exchanges, client_of).items():
+        if any(row["api_key"] in (None, _API_VERSIONS) or row["connection"]["inter_broker"] for row in rows):
+            continue
+        numbers = {row["conn_id"] for row in rows}
+        if any(evidence.is_late(number) or evidence.by_connection[number][0]["seq"] for number in numbers):
+            continue
+        text = f"{client or address} never asks which versions the broker serves (no ApiVersions)"
+        advice = "The client is very old, or its configuration fixes the broker's version: upgrade it."
+        yield about("old-client", "info", rows, text, advice, entity=client)
+
+
+@rule("leader-churn", "warning", "leaders or coordinators that move", thresholds=("burst", "burst_s"))
+def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Bursts of errors after leaders or coordinators moved."""
+    moved = [row for row in evidence.exchanges if row["error_code"] in _CHURN]
+    window = int(limits.burst_s * SECOND)
+    start = 0
+    while start < len(moved):
+        end = start
+        while end < len(moved) and when(moved[end]) - when(moved[start]) <= window:
+            end += 1
+        burst = moved[start:end]
+        if len(burst) >= limits.burst:
+            epochs = sorted({row["leader_epoch"] for row in evidence.partitions if (row["leader_epoch"] or -1) >= 0})
+            seconds = (when(burst[-1]) - when(burst[0])) / SECOND
+            text = f"{len(burst)} responses {names_of([row['error_code'] for row in burst])} within {seconds:.1f} s"
+            if len(epochs) > 1:
+                text += f"; leader epochs {epochs[0]} to {epochs[-1]} were seen"
+            advice = "Leaders or coordinators moved: look for an election, a restart, or a broker that is unstable."
+            yield about("leader-churn", "warning", burst, text, advice)
+        start = end
+
+
+@rule("corruption", "error", "batches with a wrong checksum, or errors of a broker about them")
+def corruption(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Batches with a wrong checksum, and responses about such batches."""
+    bad = [row for row in evidence.batches if row["crc_ok"] is False]
+    for (source, name), rows in grouped(bad, lambda row: (row["source"], partition_name(row))).items():
+        side = "the client" if source == "request" else "the broker"
+        text = (
+            f"{name}: {len(rows)} batches from {side} have a wrong checksum, first at offset {rows[0]['base_offset']}"
+        )
+        advice = (
+            f"The data was damaged at or before {side}: check memory, disks and anything that rewrites traffic there."
+        )
+        yield about("corruption", "error", [row["exchange"] for row in rows], text, advice, entity=name)
+    refused = [row for row in evidence.partitions if row["error_code"] in _CORRUPT]
+    for name, rows in grouped(refused, partition_name).items():
+        text = f"{name}: {len(rows)} responses {names_of([row['error_code'] for row in rows])}"
+        advice = "The broker rejects the data as invalid: compare it with the batches that were sent."
+        yield about("corruption", "error", [row["exchange"] for row in rows], text, advice, entity=name)
+
+
+@rule("session-churn", "warning", "fetch sessions that do not last", thresholds=("repeats", "full_fetches"))
+def session_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Fetch sessions that do not last."""
+    fetches = [row for row in evidence.exchanges if row["api_key"] == _FETCH and (row["version"] or 0) >= 7]
+    for rows in grouped(fetches, lambda row: row["conn_id"]).values():
+        errors = [row for row in rows if row["error_code"] in _SESSION]
+        full = [row for row in rows if row["session_epoch"] == 0]
+        if len(errors) >= limits.repeats:
+            text = f"{len(errors)} of {len(rows)} fetches failed with {names_of([row['error_code'] for row in errors])}"
+            shown = errors
+        elif len(full) >= limits.full_fetches and len(full) * 2 > len(rows):
+            text, shown = f"{len(full)} of {len(rows)} fetches ask for a new session", full
+        else:
+            continue
+        advice = (
+            "The broker's session cache is too small (max.incremental.fetch.session.cache.slots), or the client leaks."
+        )
+        yield about("session-churn", "warning", shown, text, advice)
+
+
+@rule(
+    "inefficiency",
+    "info",
+    "small batches, no compression, empty fetches or metadata requests in a loop",
+    thresholds=("small_batches", "plain_bytes", "metadata_per_s", "repeats", "empty_fetches", "short_wait_ms"),
+)
+def inefficiency(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Traffic that better settings would reduce."""
+    sent = [batch for batch, _ in evidence.produced if batch["record_count"] >= 0]
+    for (address, client), rows in grouped(sent, lambda row: client_of(row["exchange"])).items():
+        exchanges, who = [row["exchange"] for row in rows], client or address
+        mean = sum(row["record_count"] for row in rows) / len(rows)
+        if len(rows) >= limits.small_batches and mean < 2:
+            text = f"{who} sends {mean:.1f} records per batch, in {len(rows)} batches"
+            yield about("inefficiency", "info", exchanges, text, LINGER, entity=client)
+        plain = sum(row["size"] for row in rows if row["codec"] == "none")
+        if plain >= limits.plain_bytes and all(row["codec"] == "none" for row in rows):
+            text = f"{who} sends {plain} bytes uncompressed"
+            yield about("inefficiency", "info", exchanges, text, COMPRESS, entity=client)
+    for (address, client), rows in grouped(evidence.exchanges, client_of).items():
+        yield from _chatter(rows, client or address, limits)
+
+
+def _chatter(rows: list[Row], who: str, limits: Thresholds) -> Iterator[Finding]:
+    asked = [row for row in rows if row["api_key"] == _METADATA]
+    seconds = (when(asked[-1]) - when(asked[0])) / SECOND if len(asked) > 1 else 0
+    if len(asked) >= limits.repeats and seconds > 0 and len(asked) / seconds > limits.metadata_per_s:
+        text = f"{who} asks for metadata {len(asked) / seconds:.1f} times per second"
+        advice = "The client refreshes in a loop: find the error that causes it, or share one client."
+        yield about("inefficiency", "info", asked, text, advice, entity=who)
+    empty = [
+        row
+        for row in rows
+        if row["api_key"] == _FETCH
+        and row["max_wait_ms"] is not None
+        and row["max_wait_ms"] < limits.short_wait_ms
+        and (row["resp_bytes"] or 1 << 62) < 200
+    ]
+    if len(empty) >= limits.empty_fetches:
+        text = f"{who} made {len(empty)} empty fetches that wait less than {limits.short_wait_ms} ms"
+        yield about("inefficiency", "info", empty, text, "Raise fetch.max.wait.ms and fetch.min.bytes.", entity=who)
+
+
+@rule(
+    "unknown-topic",
+    "error",
+    "a topic or partition that does not exist, that the broker does not know yet, or that the client may not use",
+    thresholds=("unknown_topic",),
+)
+def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Topics that clients use and brokers do not know."""
+    for topic, rows in grouped(evidence.partitions, topic_of).items():
+        refused = [row for row in rows if row["error_code"] in _MISSING]
+        forbidden = [row for row in rows if row["error_code"] == _FORBIDDEN]
+        if len(refused) >= limits.unknown_topic:
+            why, advice = _cause(rows, refused)
+            text = f"{topic}: {len(refused)} responses do not know it; {why}"
+            yield about("unknown-topic", "error", [row["exchange"] for row in refused], text, advice, entity=topic)
+        elif len(forbidden) >= limits.unknown_topic:
+            text = f"{topic}: {len(forbidden)} responses say that the client may not use it"
+            advice = "The topic may exist: grant the client's principal access (kafka-acls), or fix the name."
+            yield about("unknown-topic", "error", [row["exchange"] for row in forbidden], text, advice, entity=topic)
+
+
+def _cause(rows: list[Row], refused: list[Row]) -> tuple[str, str]:
+    described = [row for row in rows if row["api_key"] == _METADATA]
+    known = [row for row in described if row["error_code"] == 0 and row["partition"] == -1]
+    ids = {row["topic_id"] for row in rows if row["topic_id"] is not None}
+    if len(ids) > 1 or any(row["error_code"] in (_UNKNOWN_ID, _INCONSISTENT_ID) for row in refused):
+        return "it was deleted and recreated with another id", "Restart or upgrade the client that holds the old id."
+    partitions = {row["partition"] for row in described if row["partition"] >= 0 and row["error_code"] == 0}
+    beyond = sorted({row["partition"] for row in refused if row["partition"] >= 0} - partitions)
+    if known and partitions and beyond and all(row["api_key"] != _METADATA for row in refused):
+        return (
+            f"it has {len(partitions)} partitions, and the client uses partition {beyond[0]}",
+            "Fix the partitioner or the partition count that the client assumes.",
+        )
+    if known:
+        yes = sorted({row["exchange"]["connection"]["server"] for row in known})
+        no = sorted({row["exchange"]["connection"]["server"] for row in refused})
+        return (
+            f"{', '.join(yes)} know it, {', '.join(no)} do not (yet)",
+            "The metadata is still propagating: wait and retry. If it persists, check the brokers that do not know it.",
+        )
+    barred = any(row["exchange"]["auto_create"] is False for row in described)
+    return (
+        "no broker knows it" + (", and the client does not request its creation" if barred else ""),
+        "Create the topic, or fix its name.",
+    )

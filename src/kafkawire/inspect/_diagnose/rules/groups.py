@@ -1,0 +1,238 @@
+"""Groups: members that rebalance too often, and members that do not read their partitions.
+
+Rules:
+- A rebalance storm is a group with `joins_per_minute` joins or more, and more generations than its members explain.
+  Each member may cause one when it comes and one when it goes. With the consumer protocol (KIP-848), changes of member
+  epochs count instead of joins.
+- A join that is answered with MEMBER_ID_REQUIRED is a step of the handshake (KIP-394), not a join.
+- The members are the connections that joined. Those of one client that follow each other are one member.
+- The time of a storm is the sum from each join to its answered sync. The client with the most joins is named.
+- The partitions of a member are those of its last answered SyncGroup or ConsumerGroupHeartbeat. A partition is not read
+  if for `silent_s`, while heartbeats succeed, no fetch of the client names it and no session contains it.
+- A fetch session that began before the capture may contain any partition, so nothing is reported.
+- A partition without any captured fetch may be fetched outside the capture: that finding is suspected.
+- If no assignment was captured, a client that used to fetch and now only sends heartbeats is reported.
+- Repeated commits of one offset are reported only if the log grows beyond that offset meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.findings import Finding, about, names_of
+from kafkawire.inspect._diagnose.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkawire.inspect._diagnose.evidence import Evidence, Row
+    from kafkawire.inspect._diagnose.thresholds import Thresholds
+
+_FETCH, _JOIN, _HEARTBEAT, _LEAVE, _SYNC, _GROUP_HEARTBEAT = 1, 11, 12, 13, 14, 68
+_GROUP_ERRORS: Final = (22, 25, 27)
+_MEMBER_ID_REQUIRED: Final = 79
+_NAMED: Final = 5
+_ADVICE: Final = "The consumer is paused, or blocked in processing: compare with max.poll.interval.ms."
+
+
+@rule("rebalance-storm", "error", "a group that rebalances too often", thresholds=("joins_per_minute",))
+def rebalance_storms(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Groups whose members join repeatedly."""
+    for group, rows in grouped((row for row in evidence.exchanges if row["group_id"]), _group).items():
+        joins = [row for row in rows if row["api_key"] == _JOIN and row["error_code"] != _MEMBER_ID_REQUIRED]
+        rises = _rises([row for row in joins if row["error_code"] == 0])
+        if not joins:
+            joins = _epoch_changes(rows)
+            rises = _rises(joins)
+        if rises <= 2 * _members(joins) or len(joins) < 2:
+            continue
+        minutes = max(when(joins[-1]) - when(joins[0]), SECOND) / (60 * SECOND)
+        if len(joins) / max(minutes, 1 / 6) >= limits.joins_per_minute:
+            yield _storm(group, rows, joins, rises, minutes)
+
+
+def _storm(group: str, rows: list[Row], joins: list[Row], rises: int, minutes: float) -> Finding:
+    (address, client), most = Counter(client_of(row) for row in joins).most_common(1)[0]
+    reasons = Counter(row["reason"] for row in rows if row["api_key"] in (_JOIN, _LEAVE) and row["reason"])
+    errors = [row["error_code"] for row in rows if row["error_code"] in _GROUP_ERRORS]
+    text = f"{len(joins)} joins and {rises} generations in {minutes * 60:.0f} s, {most} of them by {client or address}"
+    spent = sum((row["ts_resp"] or when(row)) - when(row) for row in rows if row["api_key"] in (_JOIN, _SYNC)) / SECOND
+    text += f"; {spent:.1f} s were spent in joins and syncs, {100 * spent / max(minutes * 60, spent):.0f} % of the time"
+    ids = {row["member_id"] for row in joins if client_of(row) == (address, client) and row["member_id"]}
+    text += f", under {len(ids)} member ids" if len(ids) > 1 else ""
+    if reasons:
+        text += f"; the reason given is {reasons.most_common(1)[0][0]}"
+    if errors:
+        text += f"; {len(errors)} responses {names_of(errors)}"
+    advice = "Set group.instance.id, use a cooperative assignor, or raise max.poll.interval.ms."
+    return about("rebalance-storm", "error", joins, f"{group}: {text}", advice, entity=group)
+
+
+def _group(row: Row) -> str:
+    return str(row["group_id"])
+
+
+def _members(joins: list[Row]) -> int:
+    """The most connections of each client that joined and were open at the same time."""
+    count = 0
+    for own in grouped(joins, client_of).values():
+        connections = {row["conn_id"]: row["connection"] for row in own}
+        spans = [(each["t_first"] or 0, each["t_close"] or each["t_last"] or 0) for each in connections.values()]
+        count += max(sum(first <= start <= last for first, last in spans) for start, _ in spans)
+    return count
+
+
+def _rises(joins: list[Row]) -> int:
+    generations = sorted({row["generation"] for row in joins if row["generation"] is not None})
+    return len(generations)
+
+
+def _epoch_changes(rows: list[Row]) -> list[Row]:
+    """Heartbeats of the consumer protocol (KIP-848) with a new member epoch."""
+    changed: list[Row] = []
+    epochs: dict[str | None, int] = {}
+    for row in rows:
+        if row["api_key"] == _GROUP_HEARTBEAT and row["generation"] is not None:
+            member = row["member_id"]
+            if member in epochs and epochs[member] != row["generation"]:
+                changed.append(row)
+            epochs[member] = row["generation"]
+    return changed
+
+
+@rule(
+    "stuck-not-fetching",
+    "warning",
+    "a member that sends heartbeats or commits, but does not fetch its partitions",
+    thresholds=("silent_s", "repeats"),
+    needs_start=True,
+)
+def not_fetching(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Members whose heartbeats succeed but that do not fetch, or commit the same offset while the log grows."""
+    for rows in grouped(evidence.exchanges, client_of).values():
+        beats = [row for row in rows if row["api_key"] in (_HEARTBEAT, _GROUP_HEARTBEAT) and row["error_code"] == 0]
+        if not beats:
+            continue
+        fetched = [row for row in rows if row["api_key"] == _FETCH and not row["connection"]["inter_broker"]]
+        assigned = _assigned(evidence, rows)
+        if assigned:
+            yield from _not_read(evidence, limits, rows, beats, fetched, assigned)
+        elif fetched:
+            yield from _silent(limits, rows, beats, fetched)
+    yield from _committing_in_place(evidence, limits)
+
+
+def _assigned(evidence: Evidence, rows: list[Row]) -> dict[str, Row]:
+    """The last assignment of the members of a client: each partition with the exchange that assigned it."""
+    held: dict[str | None, dict[str, Row]] = {}
+    for row in rows:
+        if row["api_key"] not in (_SYNC, _GROUP_HEARTBEAT) or row["error_code"] != 0:
+            continue
+        given = [partition_name(each) for each in evidence.of_exchange(row)]
+        if given or row["api_key"] == _SYNC:
+            before = held.get(row["member_id"], {})
+            held[row["member_id"]] = {name: before.get(name, row) for name in given}
+    return {name: row for given in held.values() for name, row in given.items()}
+
+
+def _not_read(
+    evidence: Evidence,
+    limits: Thresholds,
+    rows: list[Row],
+    beats: list[Row],
+    fetched: list[Row],
+    assigned: dict[str, Row],
+) -> Iterator[Finding]:
+    read = _last_fetches(evidence, fetched)
+    if read is None:
+        return
+    end = when(beats[-1])
+    quiet = {
+        name: max((given, *([read[name]] if name in read else [])), key=when)
+        for name, given in sorted(assigned.items())
+        if end - max(when(given), when(read.get(name, given))) >= limits.silent_s * SECOND
+    }
+    if not quiet:
+        return
+    since = min(quiet.values(), key=when)
+    beating = [row for row in beats if when(row) > when(since)]
+    names = ", ".join(list(quiet)[:_NAMED]) + (f" and {len(quiet) - _NAMED} more" if len(quiet) > _NAMED else "")
+    seconds = (end - when(since)) // SECOND
+    left, why = _departure(rows, since)
+    text = f"{names}: assigned, {len(beating)} heartbeats, but no fetch for {seconds} s{why}"
+    yield about(
+        "stuck-not-fetching",
+        "warning",
+        [since, *beating, *left],
+        text,
+        _ADVICE,
+        entity=next(iter(quiet)) if len(quiet) == 1 else beats[-1]["group_id"],
+        count=len(beating),
+        certainty="proven" if all(name in read for name in quiet) else "suspected",
+    )
+
+
+def _last_fetches(evidence: Evidence, fetched: list[Row]) -> dict[str, Row] | None:
+    """The last fetch of each partition, also by a session; None if the partitions of a session are not known."""
+    last: dict[str, Row] = {}
+    sessions: dict[tuple[str, int], set[str]] = {}
+    for row in fetched:
+        named = evidence.of_exchange(row)
+        asked = {partition_name(each) for each in named if each["fetch_offset"] is not None}
+        session = (row["connection"]["server"], row["session_id"])
+        if not row["session_epoch"]:
+            if row["session_id"]:
+                sessions[session] = set(asked)
+        elif row["session_size"] is None:
+            return None
+        else:
+            gone = {partition_name(each) for each in named if each["fetch_offset"] is each["error_code"] is None}
+            asked = sessions[session] = (sessions.get(session, set()) | asked) - gone
+        last.update(dict.fromkeys(asked, row))
+    return last
+
+
+def _silent(limits: Thresholds, rows: list[Row], beats: list[Row], fetched: list[Row]) -> Iterator[Finding]:
+    last = fetched[-1]
+    beating = [row for row in beats if when(row) > when(last)]
+    if not beating or when(beating[-1]) - when(last) < limits.silent_s * SECOND:
+        return
+    left, why = _departure(rows, last)
+    seconds = (when(beating[-1]) - when(last)) // SECOND
+    text = f"{len(beating)} heartbeats but no fetch for {seconds} s{why}"
+    shown = [last, *beating, *left]
+    yield about(
+        "stuck-not-fetching", "warning", shown, text, _ADVICE, entity=beating[0]["group_id"], count=len(beating)
+    )
+
+
+def _departure(rows: list[Row], since: Row) -> tuple[list[Row], str]:
+    """The request with which a member left afterwards, and its reason."""
+    left = next((row for row in rows if row["api_key"] == _LEAVE and when(row) > when(since)), None)
+    if left is None:
+        return [], ""
+    return [left], f"; then it left: {left['reason']}" if left["reason"] else "; then it left"
+
+
+def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    marks = grouped(
+        (row for row in evidence.partitions if row["api_key"] == _FETCH and row["high_watermark"] is not None),
+        lambda row: (topic_of(row), row["partition"]),
+    )
+    for (group, topic, partition), rows in evidence.commits.items():
+        offsets = {row["committed_offset"] for row in rows}
+        if len(rows) < limits.repeats or len(offsets) > 1:
+            continue
+        since = when(rows[0]["exchange"])
+        seen = [row["high_watermark"] for row in marks.get((topic, partition), []) if when(row["exchange"]) >= since]
+        behind = max(seen, default=0) - next(iter(offsets))
+        if behind <= 0 or max(seen) <= min(seen):
+            continue
+        text = (
+            f"{group} commits offset {next(iter(offsets))} of {topic}-{partition} repeatedly, {behind} behind the log"
+        )
+        advice = "The group processes nothing although the log grows: look for a blocked or failing handler."
+        exchanges = [row["exchange"] for row in rows]
+        yield about("stuck-not-fetching", "warning", exchanges, text, advice, entity=f"{topic}-{partition}")

@@ -1,0 +1,1 @@
+"""Parsers for hex in any common format."""

@@ -1,0 +1,126 @@
+"""Hex as articles and chats show it: tables with bars, arrows and comments beside the bytes, placeholders.
+
+Rules:
+- A line of a table has cells between bars; the cell with the most bytes counts. Lines of dashes, and headings without
+  hex, are left out.
+- Text after an arrow, a dash, a semicolon or an equals sign is a comment, if hex stands before it. Words before a colon
+  are a label, if they are not hex.
+- XX and ?? (in any number of pairs) stand for bytes that are not known. Three dots stand for bytes that were left out;
+  the size at the start of the frame gives their number. Both are zeros in the result, and holes.
+- All other text is an error. At least one byte must be known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from kafkawire.inspect._hexdump.dumps import HexError
+
+_ARROW: Final = re.compile(r"→|←|⇒|⇐|↔|->|<-|=>|<=|--|\u2013|\u2014|;|=|//|#")
+_NOT_HEX: Final = re.compile(r"[g-zG-Z]")
+_LONGEST_LABEL: Final = 80
+_BORDER: Final = re.compile(r"[\s|+:=\-\u2500-\u257f]*")
+_BARS: Final = re.compile(r"[|\u2502\u2503\u2551]")
+_PIECE: Final = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2}|[xX?]{2}|\.\.(?!\.))+)|(\[?\.\.\.\]?|\[?\u2026\]?)")
+_SEPARATORS: Final = " \t\r,\"'(){}\u00a0"
+_MOST_LEFT_OUT: Final = 1 << 26
+
+
+class Hole(NamedTuple):
+    """Bytes that the text does not give."""
+
+    offset: int
+    length: int
+
+
+class PastedHex(NamedTuple):
+    """The bytes of a text, zeros in the place of placeholders, and the holes."""
+
+    data: bytes
+    holes: tuple[Hole, ...]
+
+
+def parse_pasted(text: str) -> PastedHex:
+    """The bytes of a pasted text.
+
+    >>> parse_pasted("00 12 -> the key\\n00 XX -> the version")
+    PastedHex(data=b'\\x00\\x12\\x00\\x00', holes=(Hole(offset=3, length=1),))
+    """
+    out = bytearray()
+    holes: list[Hole] = []
+    left_out: tuple[int, int] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if _BORDER.fullmatch(line):
+            continue
+        for piece in _pieces(number, _content(line), line):
+            if not piece.strip("[]\u2026"[:3]) or piece.startswith(("...", "[")):
+                if left_out is not None:
+                    raise HexError(number, 1, "bytes are left out in two places, so their numbers are not known")
+                left_out = len(out), number
+                continue
+            for at in range(0, len(piece), 2):
+                pair = piece[at : at + 2]
+                if pair[0] in "xX?.":
+                    _add_hole(holes, len(out))
+                out.append(0 if pair[0] in "xX?." else int(pair, 16))
+    if len(out) == sum(hole.length for hole in holes):
+        raise HexError(1, 1, "no hex found")
+    return _filled(bytes(out), holes, left_out)
+
+
+def _filled(data: bytes, holes: list[Hole], left_out: tuple[int, int] | None) -> PastedHex:
+    """The result, with the bytes that were left out."""
+    if left_out is None:
+        return PastedHex(data, tuple(holes))
+    at, line = left_out
+    missing = int.from_bytes(data[:4], "big") + 4 - len(data) if at >= 4 else 0
+    if not 0 < missing <= _MOST_LEFT_OUT:
+        raise HexError(line, 1, "how many bytes are left out here? Only a size at the start of a frame says it")
+    moved = [hole if hole.offset < at else Hole(hole.offset + missing, hole.length) for hole in holes]
+    return PastedHex(data[:at] + bytes(missing) + data[at:], tuple(sorted([*moved, Hole(at, missing)])))
+
+
+def _add_hole(holes: list[Hole], offset: int) -> None:
+    if holes and holes[-1].offset + holes[-1].length == offset:
+        holes[-1] = Hole(holes[-1].offset, holes[-1].length + 1)
+    else:
+        holes.append(Hole(offset, 1))
+
+
+def _content(line: str) -> str:
+    """The part of a line that has the bytes."""
+    if _BARS.search(line):
+        cells = [cell.strip() for cell in _BARS.split(line)]
+        counted = [(_count(cell), number) for number, cell in enumerate(cells)]
+        most, number = max(counted, key=lambda item: (item[0], item[1] <= 1, -item[1]), default=(0, 0))
+        return cells[number] if most else ""
+    colon = line.find(":", 0, _LONGEST_LABEL)
+    if colon > 0 and line[colon + 1 : colon + 2].isspace() and _NOT_HEX.search(line, 0, colon):
+        line = line[colon + 1 :]
+    arrow = _ARROW.search(line)
+    return line if arrow is None else line[: arrow.start()]
+
+
+def _count(cell: str) -> int:
+    """The number of bytes in a cell; 0 if it has anything else."""
+    try:
+        return sum(len(piece) // 2 for piece in _pieces(0, cell, cell))
+    except HexError:
+        return 0
+
+
+def _pieces(number: int, content: str, line: str) -> list[str]:
+    pieces = []
+    position = 0
+    while position < len(content):
+        if content[position] in _SEPARATORS:
+            position += 1
+            continue
+        found = _PIECE.match(content, position)
+        if found is None or (found.end() < len(content) and content[found.end()] not in _SEPARATORS):
+            column = line.find(content[position:]) + 1
+            raise HexError(number, max(column, 1), f"{content[position : position + 12]!r} is not hex")
+        pieces.append(found[1] or "...")
+        position = found.end()
+    return pieces

@@ -1,0 +1,1 @@
+"""Log directories as the inspector sees them: segments, the files beside them, and their tables."""

@@ -1,0 +1,1 @@
+"""Captures read by many: how they are divided, and what each part gives."""

@@ -1,0 +1,1 @@
+"""Transactions in traffic and in logs, as one table."""

@@ -1,1 +1,0 @@
-"""Trees as people and programs read them."""

@@ -1,1 +1,0 @@
-"""Where bytes to inspect come from; each source is one module."""

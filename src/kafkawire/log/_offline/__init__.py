@@ -1,0 +1,1 @@
+"""Reading log directories that no broker has open: dumps, verification, statistics."""

@@ -1,0 +1,1 @@
+"""The repair of damaged log directories: a plan first, then the work."""

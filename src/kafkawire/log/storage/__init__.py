@@ -1,0 +1,1 @@
+"""The file systems of a log: on disk, and in memory."""

@@ -1,0 +1,1 @@
+"""The hot loops over records: compiled modules, their headers, and their Python twins."""

@@ -1,0 +1,1 @@
+"""The format `kafkawire-captures`: network captures."""

@@ -1,0 +1,1 @@
+"""Exactly-once writes to topics: transactions of tasks, the decision of the driver, and recovery."""

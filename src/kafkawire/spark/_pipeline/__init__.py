@@ -1,0 +1,1 @@
+"""The pipeline: jobs from an input to tables, findings and a summary."""

@@ -1,0 +1,1 @@
+"""The inputs of a pipeline: topics, log files, captures."""

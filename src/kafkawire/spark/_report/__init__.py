@@ -1,0 +1,1 @@
+"""The report of a pipeline's run, as one HTML page."""

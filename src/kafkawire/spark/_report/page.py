@@ -1,0 +1,203 @@
+"""The report of a run: one self-contained HTML file.
+
+Rules:
+- The file has no external references: it contains style, script, charts, and the numbers as JSON.
+- Findings come first, the worst at the top, each with evidence and advice. The input and the other chapters follow.
+- Text from data is escaped everywhere, so it is never executed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire import __version__
+from kafkawire.spark._report import charts
+from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, headings, moment, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kafkawire.spark._pipeline.summary import Summary
+    from kafkawire.spark._report.chapters import Block, Unit
+
+_NUMBERS: Final = ("count", "bytes", "us", "share")
+_TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
+_EVIDENCE: Final = 12
+_MANY: Final = 9  # columns, beyond which a table is set in small type
+_KEPT: Final = 20  # the most exchanges that a finding keeps as evidence
+_TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
+    ("bytes", "read", "bytes"),
+    ("files", "files", "count"),
+    ("topics", "topics", "count"),
+    ("partitions", "partitions", "count"),
+    ("packets", "TCP packets", "count"),
+    ("connections", "connections", "count"),
+    ("exchanges", "exchanges", "count"),
+    ("batches", "batches", "count"),
+    ("records", "records", "count"),
+    ("groups", "groups", "count"),
+)
+
+
+def page(
+    source: Mapping[str, Any],
+    summary: Summary,
+    findings: Sequence[Mapping[str, Any]] | None,
+    chapters: Sequence[Chapter],
+    started: float,
+) -> str:
+    """The report of a run as HTML; `findings` is None if no rules ran."""
+    resources = files("kafkawire.spark._report")
+    numbers = summary.as_dict()
+    title = _TITLES[source["kind"]]
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f"<title>{title} - kafkawire</title>",
+        f"<style>{(resources / 'report.css').read_text('utf-8')}</style></head><body>",
+        f"<header><h1>{title}</h1><p>{_where(source, summary)}</p>",
+        _navigation(chapters),
+        _tiles(numbers),
+        "</header><main>",
+        *_findings(summary, findings),
+        *(part for chapter in chapters for part in _chapter(chapter)),
+        "</main>",
+        f"<footer>kafkawire {escape(__version__)}, {moment(int(started * 1000))[:-4]} UTC.",
+        " The tables of these numbers are in the directory of this file. All times are UTC.</footer>",
+        f'<script type="application/json" id="data">{_data(numbers, findings, chapters)}</script>',
+        f"<script>{(resources / 'report.js').read_text('utf-8')}</script></body></html>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _data(numbers: Mapping[str, Any], findings: object, chapters: Sequence[Chapter]) -> str:
+    """All numbers of the page as JSON."""
+    blocks = {block.name: asdict(block) for chapter in chapters for block in chapter.blocks}
+    text = json.dumps({"summary": numbers, "findings": findings, "blocks": blocks}, default=str, ensure_ascii=False)
+    return text.replace("<", "\\u003c")
+
+
+def _where(source: Mapping[str, Any], summary: Summary) -> str:
+    span = ""
+    if summary.first_timestamp is not None and summary.last_timestamp is not None:
+        span = f"{moment(summary.first_timestamp)} to {moment(summary.last_timestamp)} UTC<br>"
+    places = ", ".join(source["topics"] if "topics" in source else source["paths"])
+    return span + escape(f"{places} at {source['servers']}" if "servers" in source else places)
+
+
+def _navigation(chapters: Sequence[Chapter]) -> str:
+    names = ["Findings", *(chapter.title for chapter in chapters)]
+    links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in names)
+    return f"<nav>{links}</nav>"
+
+
+def _tiles(numbers: Mapping[str, Any]) -> str:
+    tiles = "".join(
+        f"<div><dt>{text}</dt><dd>{show(numbers[name], unit)}</dd></div>"
+        for name, text, unit in _TILES
+        if numbers.get(name) is not None
+    )
+    return f'<dl class="tiles">{tiles}</dl>'
+
+
+def _findings(summary: Summary, findings: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
+    yield '<section id="findings"><h2>Findings</h2>'
+    if findings is None or summary.findings is None:
+        yield "<p>No rules ran, because this run did not write their tables.</p></section>"
+        return
+    if not findings:
+        yield "<p>The rules found nothing.</p></section>"
+        return
+    counts = [
+        f"{count} {level}{'s' if count != 1 and level != 'info' else ''}"
+        for level, count in summary.findings.items()
+        if count
+    ]
+    hidden = sum(summary.findings.values()) - len(findings)
+    more = f" The first of each rule are shown here; the findings table has {hidden} more." if hidden else ""
+    yield f"<p>{', '.join(counts)}.{more}</p>"
+    if hidden:
+        rules = sorted(summary.rules.items(), key=lambda item: -item[1])
+        yield f'<div class="block">{_table(Grid("rules", headings("rule | findings:count"), rules))}</div>'
+    for finding in findings:
+        yield _finding(finding)
+    yield "</section>"
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    doubt = '<span class="soft">suspected</span>' if finding["certainty"] != "proven" else ""
+    facts = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in _facts(finding))
+    return (
+        f'<article class="finding {finding["level"]}"><h3><span class="badge">{finding["level"]}</span>'
+        f"{escape(finding['rule'])}{doubt}</h3><p>{escape(finding['text'])}</p>"
+        f'<p class="advice">{escape(finding["advice"])}</p><dl>{facts}</dl></article>'
+    )
+
+
+def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if finding["connection"]:
+        yield "connection", f"{finding['conn_id']}, {finding['connection']}"
+    if finding["client_id"]:
+        yield "client", finding["client_id"]
+    if finding["t0"] is not None:
+        first, last = (f"{each:%Y-%m-%d %H:%M:%S.%f}"[:-3] for each in (finding["t0"], finding["t1"] or finding["t0"]))
+        yield "time", first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
+    evidence = finding["evidence"] or []
+    if evidence:
+        shown = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in evidence[:_EVIDENCE])
+        total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
+        rest = total - min(len(evidence), _EVIDENCE)
+        yield "exchanges (conn_id/seq)", shown + (f" and {rest} more" if rest > 0 else "")
+
+
+def _chapter(chapter: Chapter) -> Iterator[str]:
+    yield f'<section id="{_anchor(chapter.title)}"><h2>{escape(chapter.title)}</h2>'
+    if chapter.text:
+        yield f"<p>{escape(chapter.text)}</p>"
+    for block in chapter.blocks:
+        heading = f"<h3>{escape(block.title)}</h3>" if block.title else ""
+        yield f'<div class="block">{heading}{_drawn(block)}</div>'
+    yield "</section>"
+
+
+def _drawn(block: Block) -> str:
+    if isinstance(block, OverTime):
+        return charts.over_time(block)
+    if isinstance(block, Bars):
+        return charts.bars(block)
+    if isinstance(block, Ranges):
+        return charts.ranges(block)
+    return _table(block)
+
+
+def _table(grid: Grid) -> str:
+    if not grid.rows:
+        return f'<p class="soft">{escape(grid.empty)}</p>'
+    kinds = [
+        "number" if unit in _NUMBERS else "moment" if unit == "ms" else "code" if unit == "code" else "text"
+        for _, unit in grid.columns
+    ]
+    head = "".join(
+        f'<th class="{kind}" scope="col"><button type="button">{escape(name)}</button></th>'
+        for (name, _), kind in zip(grid.columns, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{kind}" data-value="{escape("" if value is None else str(value), quote=True)}">'
+            f"{escape(show(value, unit))}</td>"
+            for value, (_, unit), kind in zip(row, grid.columns, kinds, strict=True)
+        )
+        + "</tr>"
+        for row in grid.rows
+    )
+    wide = ' class="wide"' if len(grid.columns) > _MANY else ""
+    return f"<table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")

@@ -1,0 +1,1 @@
+"""The format `kafkawire`: topics of a cluster, read and written."""

@@ -1,0 +1,67 @@
+"""The lag of a stream, from the progress that Spark reports.
+
+Rules:
+- The lag of a partition is the end of its log when the trigger started, minus the end of the trigger.
+- Sources of other formats have no lag here.
+"""
+
+# ruff: noqa: N802 - the names of the methods are Spark's
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from kafkawire.spark._topics.lookup import from_json
+from kafkawire.spark.errors import SparkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryProgress,
+    )
+
+
+def lag_of(progress: StreamingQueryProgress) -> dict[str, dict[int, int]]:
+    """Offsets still to read, by topic and partition."""
+    lag: dict[str, dict[int, int]] = {}
+    for source in progress.sources:
+        try:
+            end, latest = from_json(json.loads(source.endOffset)), from_json(json.loads(source.latestOffset))
+        except (ValueError, TypeError, AttributeError, SparkError):
+            continue
+        for (topic, partition), offset in latest.items():
+            behind = offset - end.get((topic, partition), 0)  # type: ignore[call-overload]  # equals a TopicPartition
+            lag.setdefault(topic, {})[partition] = max(0, behind)
+    return lag
+
+
+class LagListener(StreamingQueryListener):
+    """Calls a function with the name or id of a query and its lag after every trigger.
+
+    >>> spark.streams.addListener(LagListener(lambda query, lag: print(query, lag)))  # doctest: +SKIP
+    """
+
+    def __init__(self, tell: Callable[[str, dict[str, dict[int, int]]], None]) -> None:
+        self._tell = tell
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        lag = lag_of(event.progress)
+        if lag:
+            self._tell(event.progress.name or str(event.progress.id), lag)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        pass
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        pass
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        pass

@@ -1,0 +1,355 @@
+"""A broker in a thread of its own, for tests and clients that are not asynchronous.
+
+Rules:
+- `start` returns when clients can connect, `stop` when the thread has ended.
+- `restart` keeps port and data: with a data directory nothing acknowledged is lost, in memory everything is. A port
+  that the system chose stays reserved while the broker is stopped.
+- `produce` and `records` bypass the wire, so that they are not among the recorded requests.
+- Settings may be numbers and booleans. An unknown name is an error, because a test would pass without its setting.
+- A fault that no request met fails the test when the broker is left, unless another error is on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from concurrent.futures import Future
+from contextlib import suppress
+from threading import Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from weakref import finalize
+
+from kafkawire._platforms import HOLDS_PORTS, claim_address
+from kafkawire.broker import DEFAULT_HOST, Broker, BrokerConfig, NewTopic, new_loop
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import api as api_named
+from kafkawire.messages.errors import KafkaError, UnknownTopicOrPartitionError
+from kafkawire.records import BatchBuilder, read_batches
+from kafkawire.testing._fault_calls import FaultCalls
+from kafkawire.testing._faults import UnusedFaultError
+from kafkawire.testing._requests import RequestFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Unpack
+    from uuid import UUID
+
+    from kafkawire.broker import Clock, Topic
+    from kafkawire.log.partition import Partition
+    from kafkawire.log.storage.files import FileSystem
+    from kafkawire.records import Record
+    from kafkawire.testing._fault_calls import Where
+    from kafkawire.testing._requests import RecordedRequest
+
+    Setting = str | int | float | bool
+
+T = TypeVar("T")
+WAIT_SECONDS: Final = 10.0
+LOOK_SECONDS: Final = 0.05
+_PIECE: Final = 1024 * 1024
+
+
+class NotRunningError(KafkaWireError):
+    """The call needs a running broker."""
+
+
+class UnknownSettingError(KafkaWireError, ValueError):
+    """A test gave the broker a setting that does not exist."""
+
+
+class WaitTimeoutError(KafkaWireError, TimeoutError):
+    """The state that a test waits for was not reached in time."""
+
+
+class RunningBroker(FaultCalls):
+    """A broker that runs in a thread of its own.
+
+    >>> with RunningBroker(config={"num.partitions": 2}) as broker:
+    ...     broker.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+    ...     broker.clear_faults()
+    ...     broker.requests
+    []
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        port: int | None = None,
+        config: Mapping[str, Setting] | None = None,
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+        allow_unused_faults: bool = False,
+    ) -> None:
+        self._data_dir = data_dir
+        self._port = port
+        self._files, self._clock = files, clock
+        self._bootstrap = ""
+        self._allows_unused_faults = allow_unused_faults
+        self._config = {"group.initial.rebalance.delay.ms": "0", **_settings(config or {})}
+        for name, close in BrokerConfig(self._config).unknown().items():
+            hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
+            raise UnknownSettingError(f"unknown setting {name!r} of the broker{hint}")
+        super().__init__()
+        self._thread: Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._failure: Exception | None = None
+
+    def start(self) -> None:
+        """Start the broker; raises its error if it fails to start."""
+        if not self._port and "listeners" not in self._config:
+            self._port = claim_port(self)
+        started: Future[None] = Future()
+        self._thread = Thread(target=self._run, args=(started,), name="kafkawire broker", daemon=True)
+        self._thread.start()
+        started.result()
+
+    def stop(self) -> None:
+        """Stop the broker cleanly; raises its error if it fails to stop."""
+        if self._thread is None:
+            return
+        if self._loop is not None and self._stopping is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        self._thread = self._loop = self._stopping = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def restart(self) -> None:
+        """Stop the broker and start it again on the same port."""
+        self.stop()
+        self.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        unused = self.unused_faults
+        if kind is None and unused and not self._allows_unused_faults:
+            self.clear_faults()
+            raise UnusedFaultError(
+                f"no request met {', '.join(unused)}; expected one before the broker is left."
+                " clear_faults() forgets faults, RunningBroker(allow_unused_faults=True) allows them"
+            )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The value for `bootstrap.servers` of clients; known once the broker has been started."""
+        if not self._bootstrap:
+            raise NotRunningError("the broker was not started, so it has no address yet")
+        return self._bootstrap
+
+    @property
+    def connections_made(self) -> int:
+        """The number of connections that the broker has accepted since its last start."""
+        return self.call(lambda: self.broker.metrics.connections_total)
+
+    def wait_for_requests(
+        self, api: str, count: int = 1, *, timeout: float = WAIT_SECONDS, **where: Unpack[Where]
+    ) -> list[RecordedRequest]:
+        """Wait until clients have sent so many requests of an API; returns them, oldest first."""
+        name, selected = api_named(api).name, RequestFilter(**where)
+
+        def found() -> list[RecordedRequest]:
+            name_of = self._faults.name_of
+            return [each for each in self.requests if each.api == name and selected.fits(each, name_of)]
+
+        return self._wait(found, lambda requests: len(requests) >= count, timeout, f"{count} requests of {name}")
+
+    def wait_for_records(
+        self, topic: str, count: int = 1, *, partition: int | None = None, timeout: float = WAIT_SECONDS
+    ) -> list[Record]:
+        """Wait until a topic, or a partition of it, has so many records; returns them. The topic may not exist yet."""
+
+        def found() -> list[Record]:
+            exists = self.call(lambda: topic in self.broker.node.topics)
+            return self.records(topic, partition) if exists else []
+
+        return self._wait(found, lambda records: len(records) >= count, timeout, f"{count} records in {topic!r}")
+
+    def wait_for_group(
+        self, group: str, *, members: int = 1, state: str = "Stable", timeout: float = WAIT_SECONDS
+    ) -> None:
+        """Wait until a group has so many members and a state, such as Stable or Empty."""
+
+        def found() -> list[str]:
+            there = self.broker.node.groups.find(group)
+            return [] if there is None else [there.state.value, *there.members]
+
+        def fits(seen: list[str]) -> bool:
+            return len(seen) == members + 1 and seen[0].lower() == state.lower()
+
+        self._wait(lambda: self.call(found), fits, timeout, f"group {group!r} in state {state} with {members} members")
+
+    def _wait(self, look: Callable[[], list[T]], fits: Callable[[list[T]], bool], timeout: float, what: str) -> list[T]:
+        """Look after every request, and at least every LOOK_SECONDS, because some changes have no request."""
+        end = monotonic() + timeout
+        while not fits(seen := look()):
+            left = end - monotonic()
+            if left <= 0:
+                shown = ", ".join(map(str, seen[:3])) if seen else "nothing"
+                raise WaitTimeoutError(f"expected {what} within {timeout} s, found {len(seen)}: {shown}")
+            with self._faults.changed:
+                self._faults.changed.wait(min(left, LOOK_SECONDS))
+        return seen
+
+    def drop_connections(self) -> None:
+        """Close every connection at once, as a failing network would."""
+        self.call(lambda: self.broker.server.drop_connections())
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, Setting] | None = None) -> None:
+        """Create a topic without a request."""
+
+        async def create() -> list[Topic | KafkaError]:
+            return await self.broker.node.create_topics([NewTopic(name, partitions, _settings(configs or {}))])
+
+        (made,) = self._await(create())
+        if isinstance(made, KafkaError):
+            raise made
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        *,
+        partition: int = 0,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        timestamp: int | None = None,
+    ) -> int:
+        """Append a record to a topic without a request; returns its offset.
+
+        >>> with RunningBroker() as broker:
+        ...     broker.create_topic("orders")
+        ...     broker.produce("orders", b"one"), broker.produce("orders", b"two", key=b"k")
+        ...     [record.value for record in broker.records("orders")]
+        (0, 1)
+        [b'one', b'two']
+        """
+
+        async def append() -> int:
+            node = self.broker.node
+            builder = BatchBuilder()
+            now = node.clock.now() if timestamp is None else timestamp
+            builder.append(key, value, timestamp=now, headers=tuple(headers))
+            try:
+                hosted = node.partition(topic, partition)
+            except UnknownTopicOrPartitionError as missing:
+                raise UnknownTopicOrPartitionError(
+                    f"no partition {partition} of topic {topic!r};"
+                    f" create_topic({topic!r}, partitions={partition + 1}) creates it"
+                ) from missing
+            written = node.append_to(hosted, builder.build())
+            durable = node.durable(hosted, written.last_offset)
+            if durable is not None:
+                await durable
+            return written.base_offset
+
+        return self._await(append())
+
+    def records(self, topic: str, partition: int | None = None) -> list[Record]:
+        """The records of a topic by partition and offset, or those of one partition."""
+
+        def read() -> list[Record]:
+            node = self.broker.node
+            indexes = range(node.topics.get(topic).partitions) if partition is None else [partition]
+            return [record for index in indexes for record in _records(node.log(topic, index))]
+
+        return self.call(read)
+
+    def _name_of(self, topic_id: UUID) -> str | None:
+        topic = self.broker.node.topics.find_id(topic_id)
+        return None if topic is None else topic.name
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Run a function on the broker's loop, the only place where its state may be accessed."""
+        loop = self._running_loop()
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:
+                done.set_exception(error)
+
+        loop.call_soon_threadsafe(run)
+        return done.result()
+
+    def _await(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the broker's loop."""
+        try:
+            loop = self._running_loop()
+        except NotRunningError:
+            work.close()
+            raise
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise NotRunningError("the broker is not running")
+        return self._loop
+
+    def _run(self, started: Future[None]) -> None:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(self._serve(started))
+
+    async def _serve(self, started: Future[None]) -> None:
+        try:
+            self._loop = asyncio.get_running_loop()
+            self._stopping = asyncio.Event()
+            self.broker = Broker(
+                self._data_dir, port=self._port, config=self._config, files=self._files, clock=self._clock
+            )
+            await self.broker.start()
+            self.broker.dispatcher.interceptor = self._faults.intercept
+            self.broker.node.guard = self._faults.guard
+            self._faults.name_of = self._name_of
+            self._port, self._bootstrap = self.broker.port, self.broker.bootstrap
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        started.set_result(None)
+        await self._stopping.wait()
+        try:
+            await self.broker.stop()
+        except Exception as error:
+            self._failure = error
+
+
+def _settings(given: Mapping[str, Setting]) -> dict[str, str]:
+    """Settings as Kafka writes them; true and false for booleans."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def claim_port(owner: object) -> int:
+    """A free port for a server that may stop and come back, kept for it while `owner` lives.
+
+    The port is bound but nothing listens on it: the server can, and the system gives it to no other process.
+    """
+    place = socket.socket()
+    finalize(owner, place.close)
+    claim_address(place)
+    place.bind((DEFAULT_HOST, 0))
+    port = int(place.getsockname()[1])
+    if not HOLDS_PORTS:
+        place.close()
+    return port
+
+
+def _records(log: Partition) -> Iterator[Record]:
+    offset = log.log_start_offset
+    while offset < log.high_watermark:
+        for batch in read_batches(log.read(offset, _PIECE).read()):
+            if not batch.is_control:
+                yield from (record for record in batch.records() if record.offset >= offset)
+        offset = batch.next_offset

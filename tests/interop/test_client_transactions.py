@@ -1,0 +1,7 @@
+"""Transactions of the clients on Apache Kafka: the tests of tests/client, with their broker replaced."""
+
+from tests.client.test_transactions import *  # noqa: F403  # every test and every fixture
+from tests.interop.client_broker import ON_APACHE_KAFKA, broker
+
+__all__ = ["broker"]
+pytestmark = ON_APACHE_KAFKA
