@@ -1,6 +1,6 @@
 """No request keeps the broker busy: every API, asked for as much as 1 MB can ask for.
 
-Bounds, with 2 000 partitions and 200 groups on the broker:
+Bounds, with 2 000 partitions and 200 groups on the broker, whose process collects garbage as that of `kafkawire serve`:
 - No step on the loop takes more than STEP of processor time. Wall time would measure the machine's other work too.
 - A neighbour is answered within NEIGHBOUR meanwhile.
 - An answer has at most ANSWER_PER_BYTE times the bytes of its request, and STATE for what the broker has to tell.
@@ -26,6 +26,7 @@ import pytest
 from tests.broker.raw_connection import Peer
 from tests.hostile.heavy_requests import GROUPS, PARTITIONS, TOPICS, Case, cases, frame
 
+from kafkawire.broker._ops.process import COLLECTIONS
 from kafkawire.messages import ApiVersionsRequest, OffsetCommitRequest
 from kafkawire.testing import RunningBroker
 
@@ -57,7 +58,11 @@ def broker() -> Iterator[RunningBroker]:
         running.call(lambda: setattr(dispatcher, "interceptor", None))  # it remembers requests, which takes memory
         gc.collect()
         gc.freeze()  # the objects of other tests are not what a collection costs here
+        thresholds = gc.get_threshold()
+        gc.set_threshold(*COLLECTIONS)  # as in a process of the broker's own
         yield running
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
     patch.undo()
 
 

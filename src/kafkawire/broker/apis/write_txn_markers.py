@@ -19,7 +19,7 @@ from kafkawire.messages.errors import ErrorCode, KafkaError
 from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterator
 
     from kafkawire.broker._node import Node
     from kafkawire.broker.transactions.transaction import TopicPartition
@@ -35,7 +35,10 @@ def refuse(request: WriteTxnMarkersRequest, refusal: Refusal, context: RequestCo
         for topic in each.topics:
             places = ((topic.name, index) for index in topic.partition_indexes)
             results.setdefault(each.producer_id, {}).update(dict.fromkeys(places, refusal.code))
-    return _response(results)
+    response = WriteTxnMarkersResponse()
+    for _ in _fill(response, results):
+        """A refusal has no turns."""
+    return response
 
 
 @serves("WriteTxnMarkers", versions=Versions(1, 2), refuse=refuse)
@@ -71,11 +74,14 @@ async def handle(node: Node, request: WriteTxnMarkersRequest, context: RequestCo
             await durable
         except KafkaError as error:
             errors[place] = error.code
-    return _response(results)
-
-
-def _response(results: Results) -> WriteTxnMarkersResponse:
     response = WriteTxnMarkersResponse()
+    for _ in _fill(response, results):
+        await context.yield_if_due()
+    return response
+
+
+def _fill(response: WriteTxnMarkersResponse, results: Results) -> Iterator[None]:
+    """Add the results to the response, in steps."""
     for producer_id, errors in results.items():
         topics: dict[str, TopicResult] = {}
         for (name, index), error in errors.items():
@@ -84,7 +90,7 @@ def _response(results: Results) -> WriteTxnMarkersResponse:
             topics[name].partitions.append(
                 WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
             )
+            yield
         response.markers.append(
             WriteTxnMarkersResponse.WritableTxnMarkerResult(producer_id=producer_id, topics=list(topics.values()))
         )
-    return response
