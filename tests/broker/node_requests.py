@@ -9,6 +9,7 @@ from kafkawire._codec.parts import ExternalBytes
 from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._security.peer import Peer
 from kafkawire.messages import api
 from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.wire import decode_response, encode_request
@@ -30,7 +31,7 @@ def begin(node: Node, request: Message, version: int | None = None, client_id: s
     frame = encode_request(request, version=version, correlation_id=7, client_id=client_id)
     dispatcher = Dispatcher(node, Metrics())
     dispatcher.interceptor = _without_turns
-    call = dispatcher.begin(frame, ("test", 1), "PLAINTEXT")
+    call = dispatcher.begin(frame, Peer(address=("test", 1)))
     assert isinstance(call, Call)
     return call
 

@@ -61,7 +61,7 @@ def test_any_request_is_answered_or_refused(
 ) -> None:
     async def serve(frame: bytes) -> None:
         try:
-            call = dispatcher.begin(frame, ("hostile", 1), "PLAINTEXT")
+            call = dispatcher.begin(frame, Peer(address=("hostile", 1)))
             if not isinstance(call, Call):
                 return
             if call.is_waiting:

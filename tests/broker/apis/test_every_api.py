@@ -42,7 +42,7 @@ def test_an_error_of_the_broker_is_answered(node: Node, name: str, version: int)
     frame = encode_request(request, version=version, correlation_id=7)
     dispatcher = Dispatcher(node, Metrics())
     dispatcher.interceptor = fail
-    call = dispatcher.begin(frame, ("test", 1), "PLAINTEXT")
+    call = dispatcher.begin(frame, Peer(address=("test", 1)))
     assert isinstance(call, Call)
     assert answer(node, call) is not None
 

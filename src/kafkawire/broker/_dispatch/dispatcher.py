@@ -29,7 +29,6 @@ from kafkawire._codec import CodecError, ElementLimitError
 from kafkawire._codec.plan import LIST
 from kafkawire.broker._dispatch.large_requests import collector_disabled, free
 from kafkawire.broker._dispatch.registry import (
-    ANONYMOUS,
     CloseConnectionError,
     HeldResponse,
     RequestContext,
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.registry import Handler, Response
     from kafkawire.broker._node import Node
     from kafkawire.broker._ops.metrics import ApiMetrics, Metrics
+    from kafkawire.broker._security.peer import Peer
 
     Serve = Callable[[], Response | Awaitable[Response]]
     Interceptor = Callable[[RequestContext, Any, Serve], Response | Awaitable[Response]]
@@ -134,9 +134,7 @@ class Dispatcher:
         self._routes: dict[tuple[int, ...], Route] = {}
         self._large = asyncio.Lock()
 
-    def begin(
-        self, frame: bytes | memoryview, address: tuple[str, int], listener: str, *, more: bool = False
-    ) -> Call | bytes:
+    def begin(self, frame: bytes | memoryview, peer: Peer, *, more: bool = False) -> Call | bytes:
         """Decode a request and call its handler. Returns bytes for an ApiVersions request of an unknown version.
 
         The call has its frame if its response is ready. Else it has to be awaited with `wait`, or its records are held
@@ -156,9 +154,7 @@ class Dispatcher:
             route.version,
             header.correlation_id,
             header.client_id,
-            ANONYMOUS,
-            listener,
-            address,
+            peer,
             size,
             more,
             self.turns,

@@ -30,6 +30,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from kafkawire.broker._dispatch.turns import TURN_SECONDS
+from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
 from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.turns import Turns
     from kafkawire.broker._dispatch.write_group import WriteGroup
     from kafkawire.broker._node import Node
+    from kafkawire.broker._security.peer import Principal
     from kafkawire.messages import Message
     from kafkawire.messages.schema import Versions
 
@@ -49,7 +51,8 @@ if TYPE_CHECKING:
 
 H = TypeVar("H", bound="Callable[..., Any]")
 K = TypeVar("K", bound="Hashable")
-ANONYMOUS = "User:ANONYMOUS"
+NOBODY: Final = Peer()
+"""The peer of a request that came over no connection, as in tests."""
 
 
 class _NotDue:
@@ -73,9 +76,8 @@ class RequestContext:
     version: int
     correlation_id: int
     client_id: str | None
-    principal: str = ANONYMOUS
-    listener: str = "PLAINTEXT"
-    address: tuple[str, int] = ("", 0)
+    peer: Peer = NOBODY
+    """The client at the other end of the connection."""
     size: int = 0
     """Bytes of the request's frame."""
     more: bool = False
@@ -86,6 +88,21 @@ class RequestContext:
     was_paused: bool = False
     is_large: bool = False
     """Whether the request holds so many elements that it was decoded in a thread."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks: User:ANONYMOUS unless the connection was authenticated."""
+        return self.peer.principal
+
+    @property
+    def listener(self) -> str:
+        """The name of the listener that the client connected to."""
+        return self.peer.listener
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The client's host and port."""
+        return self.peer.address
 
     def yield_if_due(self) -> Awaitable[None]:
         """Let other connections be served if this request's turn is over."""

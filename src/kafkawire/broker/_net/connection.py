@@ -24,6 +24,7 @@ from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._net.listeners import Endpoint
 from kafkawire.broker._net.send_queue import SendQueue
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
+from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.wire.receive_buffer import ReceiveBuffer
 
@@ -105,7 +106,7 @@ class Connection(asyncio.BufferedProtocol):
         self._budget = server.budget
         self._socket = socket
         self._dispatcher = dispatcher
-        self._listener = listener
+        self.peer = Peer(listener)
         self._received = ReceiveBuffer(
             server.max_request, server.scratch, first_room=FIRST_ROOM, read_size=READ_SIZE, maps_memory=True
         )
@@ -114,7 +115,6 @@ class Connection(asyncio.BufferedProtocol):
         self._unsent = False  # whether the transport has bytes that the peer has not taken
         self._is_queued = False  # whether requests wait for this connection's next turn
         self._held: list[Call] = []  # in order; their responses leave when their records are written
-        self.address = ("", 0)
         self.active = server.loop.time()
         self._rate = ReceiveRate(self.active)
         # since when the peer does not read, and the system's unsent bytes then; None if the system does not report them
@@ -128,10 +128,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(0)
         peer = transport.get_extra_info("peername")
-        self.address = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
+        if isinstance(peer, tuple):
+            self.peer.address = (str(peer[0]), int(peer[1]))
         self._queue = SendQueue(self._transport, self._socket)
         if debug_enabled():
-            log_event("connection opened", level=logging.DEBUG, client=self._client, listener=self._listener)
+            log_event("connection opened", level=logging.DEBUG, client=self._client, listener=self.peer.listener)
         refusal = self._server.admit(self)
         if refusal:
             self.refuse("limit", refusal)
@@ -169,7 +170,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def _client(self) -> str:
-        return str(Endpoint(*self.address))
+        return str(Endpoint(*self.peer.address))
 
     @property
     def is_busy(self) -> bool:
@@ -284,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve(self, frame: bytes | memoryview) -> bool:
         """Serve a request; returns whether the responses should leave before the next one."""
-        call = self._dispatcher.begin(frame, self.address, self._listener, more=self._received.has_more)
+        call = self._dispatcher.begin(frame, self.peer, more=self._received.has_more)
         if isinstance(call, bytes):
             response: tuple[Sequence[Part], int] = [call], len(call)
         elif call.frame is not None:

@@ -89,7 +89,7 @@ class Server:
 
     def admit(self, connection: Connection) -> str:
         """Register a new connection; returns the reason if it must be closed."""
-        host = connection.address[0]
+        host = connection.peer.address[0]
         self.connections.add(connection)
         self._by_host[host] += 1
         self.metrics.connections += 1
@@ -105,9 +105,9 @@ class Server:
     def forget(self, connection: Connection) -> None:
         """Remove a closed connection."""
         self.connections.discard(connection)
-        self._by_host[connection.address[0]] -= 1
-        if not self._by_host[connection.address[0]]:
-            del self._by_host[connection.address[0]]
+        self._by_host[connection.peer.address[0]] -= 1
+        if not self._by_host[connection.peer.address[0]]:
+            del self._by_host[connection.peer.address[0]]
         self.metrics.connections -= 1
         self.budget.forget(connection)
         self.acceptor.released()
