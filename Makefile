@@ -12,7 +12,7 @@ MINUTES ?= 10
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test torture interop check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture interop check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,11 @@ quick: $(BUILT) ## the inner loop, under 30 seconds: lint, and the tests of what
 
 test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
+	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
+
+again: $(BUILT) ## the tests that failed last, alone on the machine; then the Python form
+	@echo "once more, alone: $$(tr -d '\n' < .pytest_cache/v/cache/lastfailed)"
+	$(BIN)/python -m pytest -q -n 0 --last-failed --last-failed-no-failures none tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
 
 torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods, transactions; MINUTES=30 SEED=7 ONLY=kills,power

@@ -16,6 +16,7 @@ from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._node import Node
 from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.storage.memory import MemoryFiles
 from kafkawire.testing.manual_clock import ManualClock
