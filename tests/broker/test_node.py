@@ -52,12 +52,12 @@ def test_topics_ids_settings_and_records_survive(node: Node, open_node: Callable
     assert again.log("fresh", 0).config.retention_ms == 77
 
 
-def test_a_crash_begins_a_new_leader_epoch_and_a_clean_stop_does_not(open_node: Callable[..., Node]) -> None:
+def test_every_start_begins_a_new_leader_epoch(open_node: Callable[..., Node]) -> None:
     first = open_node()
     assert first.leader_epoch == 0
     first.close()
-    assert open_node().leader_epoch == 0
     assert open_node().leader_epoch == 1
+    assert open_node().leader_epoch == 2
 
 
 @pytest.mark.parametrize("how", ["killed", "unplugged"])

@@ -49,6 +49,23 @@ def test_an_epoch_ends_where_the_next_one_starts(epochs: LeaderEpochs, asked: in
     assert epochs.end_offset(asked, 33) == answer
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [(2, (2, 20)), (5, (5, 33)), (6, (5, 33)), (7, (5, 33)), (8, (8, 33)), (9, (-1, -1)), (-1, (-1, -1))],
+)
+def test_a_leader_that_has_not_written_starts_at_the_end(
+    epochs: LeaderEpochs, asked: int, answer: tuple[int, int]
+) -> None:
+    assert epochs.end_offset(asked, 33, current=8) == answer
+
+
+def test_without_any_record_every_earlier_epoch_ends_at_the_end(files: MemoryFiles) -> None:
+    epochs = LeaderEpochs(files, ROOT)
+    assert epochs.end_offset(0, 0, current=1) == (0, 0)
+    assert epochs.end_offset(1, 0, current=1) == (1, 0)
+    assert epochs.end_offset(0, 0) == (-1, -1)
+
+
 def test_an_epoch_before_the_first_known_ends_where_that_starts(files: MemoryFiles) -> None:
     epochs = LeaderEpochs(files, ROOT)
     epochs.assign(3, 7)

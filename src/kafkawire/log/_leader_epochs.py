@@ -3,6 +3,8 @@
 Rules:
 - Epochs and their start offsets both rise; an entry that a new one contradicts is dropped.
 - The end of an epoch is the start of the next one, or the log's end.
+- A leader that has not yet written has no entry. Its epoch counts as if it started at the log's end, where Apache Kafka
+  writes the entry when the leader begins.
 - The file is written when an entry is added or dropped, never per append. A dropped entry is durable at once. An added
   one becomes durable with the records of its epoch, from which recovery could rebuild it (`_flush`, `_recovery`). A
   change that the disk refuses takes effect, and the next flush writes it again.
@@ -54,20 +56,20 @@ class LeaderEpochs:
             self._save(durable=False)
         return self._files.open(self._path)
 
-    def end_offset(self, epoch: int, log_end: int) -> tuple[int, int]:
+    def end_offset(self, epoch: int, log_end: int, current: int = UNKNOWN) -> tuple[int, int]:
         """The largest known epoch up to the requested one, and the offset where it ended; (-1, -1) if unknown.
 
-        An epoch before the first known one ends where the first known one starts.
+        An epoch before the first known one ends where the first known one starts. `current` is the leader's epoch.
         """
-        if epoch == UNKNOWN or not self._starts:
+        latest = max(self.latest, current)
+        if epoch == UNKNOWN or epoch > latest:
             return UNKNOWN, UNKNOWN
-        if epoch == self.latest:
+        if epoch == latest:
             return epoch, log_end
         epochs = list(self._starts)
         after = bisect_right(epochs, epoch)
-        if after == len(epochs):
-            return UNKNOWN, UNKNOWN
-        return (epochs[after - 1] if after else epoch), self._starts[epochs[after]]
+        end = self._starts[epochs[after]] if after < len(epochs) else log_end
+        return (epochs[after - 1] if after else epoch), end
 
     def epoch_at(self, offset: int) -> int:
         """The epoch that wrote an offset, or -1."""

@@ -165,6 +165,22 @@ def test_a_reader_of_another_history_gets_the_offset_where_it_differs(node: Node
     assert (found.diverging_epoch.epoch, found.diverging_epoch.end_offset) == (0, 2)
 
 
+@pytest.mark.parametrize(
+    ("last_fetched", "offset", "error"),
+    [(0, 2, 0), (1, 2, 0), (2, 2, 0), (3, 2, ErrorCode.OFFSET_OUT_OF_RANGE)],
+    ids=["of the records", "of a leader without records", "of this leader", "of a later leader"],
+)
+def test_positions_at_the_end_survive_leaders_that_wrote_nothing(
+    node: Node, last_fetched: int, offset: int, error: int
+) -> None:
+    node.append("orders", 0, batch(b"a", b"b"))
+    node.leader_epoch = 2
+    request = fetch(node, offset)
+    request.topics[0].partitions[0].last_fetched_epoch = last_fetched
+    found = only(ask(node, request))
+    assert (found.error_code, found.diverging_epoch.epoch) == (error, 0 if last_fetched == 1 else -1)
+
+
 def test_conversion_for_old_clients_can_be_switched_off(node: Node) -> None:
     node.create_topic("new", 1, {"message.downconversion.enable": "false"})
     node.append("new", 0, batch(b"a"))

@@ -3,7 +3,8 @@
 Rules:
 - The settings of topics are read before their logs are opened, because recovery must know which logs are compacted and
   have gaps.
-- After an unclean stop a new leader epoch begins, because offsets may be assigned a second time.
+- Every start but the first begins a new leader epoch. Apache Kafka elects leaders again when a broker registers, and
+  after an unclean stop offsets may be assigned a second time.
 - Features that the journal lacks are finalized. A directory of an earlier version lacks some.
 - Directories of deleted topics, which a crash leaves, are deleted.
 - A journal with many more records than the state needs is rewritten.
@@ -65,11 +66,9 @@ def _replay(node: Node) -> list[FeatureLevelRecord]:
 
 
 def _begin(node: Node, lacking: list[FeatureLevelRecord]) -> None:
-    changes: list[Message] = [*lacking]
-    if not node.logs.was_clean:
-        if node.journal.end_offset:
-            node.leader_epoch += 1
-        changes.insert(0, registration(node))
+    if node.journal.end_offset:
+        node.leader_epoch += 1
+    changes: list[Message] = [registration(node), *lacking]
     node.journal.write(changes)
     node.features.apply(lacking, epoch=node.journal.last_offset)
 

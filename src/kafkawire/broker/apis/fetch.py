@@ -189,7 +189,7 @@ def _read(
         aborted_transactions=None,
         records=b"",
     )
-    if last_fetched_epoch != -1 and _diverges(log, position, data):
+    if last_fetched_epoch != -1 and _diverges(log, position, data, node.leader_epoch):
         return data
     up_to = log.end_offset if replica >= 0 else stable if isolation == READ_COMMITTED else watermark
     most = min(max_bytes, left)
@@ -209,11 +209,11 @@ def _read(
     return data
 
 
-def _diverges(log: Partition, position: FetchPosition, data: FetchResponse.PartitionData) -> bool:
+def _diverges(log: Partition, position: FetchPosition, data: FetchResponse.PartitionData, current: int) -> bool:
     """Whether the client's last batch is not in this log; the point of divergence is then in the response."""
     if position.offset < log.log_start_offset:
         raise OffsetOutOfRangeError(f"offset {position.offset}, the log starts at {log.log_start_offset}")
-    epoch, end = log.epochs.end_offset(position.last_fetched_epoch, log.end_offset)
+    epoch, end = log.epochs.end_offset(position.last_fetched_epoch, log.end_offset, current)
     if epoch == -1 or end == -1:
         raise OffsetOutOfRangeError(f"leader epoch {position.last_fetched_epoch} is not known here")
     if epoch < position.last_fetched_epoch or end < position.offset:

@@ -46,9 +46,7 @@ async def handle(
                 log = node.log(topic.topic, each.partition)
                 if context.version >= 2:
                     node.check_leader_epoch(each.current_leader_epoch)
-                epoch, end = log.epochs.end_offset(each.leader_epoch, log.end_offset)
-                if each.leader_epoch == node.leader_epoch:
-                    epoch, end = node.leader_epoch, log.end_offset
+                epoch, end = log.epochs.end_offset(each.leader_epoch, log.end_offset, node.leader_epoch)
                 answered.partitions.append(_result(each.partition, epoch, end))
             except KafkaError as error:
                 answered.partitions.append(_result(each.partition, error=error.code))
