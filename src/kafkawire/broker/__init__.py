@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._broker import Broker
     from kafkawire.broker._clock import Clock
     from kafkawire.broker._config.settings import BrokerConfig
+    from kafkawire.broker._config.settings import keys as setting_keys
     from kafkawire.broker._config.sources import from_environment, from_file, from_pairs
     from kafkawire.broker._dispatch.dispatcher import Serve
     from kafkawire.broker._dispatch.registry import CloseConnectionError, RequestContext, Response, served_apis
@@ -64,6 +65,7 @@ _SHARED = {
     "partition_name": "_metadata.directories",
     "plan_restoration": "_metadata.restoration:plan",
     "served_apis": "_dispatch.registry",
+    "setting_keys": "_config.settings:keys",
 }
 
 if not TYPE_CHECKING:  # a checker that saw it would take any name for one of ours
