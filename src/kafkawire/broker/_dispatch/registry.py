@@ -91,7 +91,7 @@ class RequestContext:
 
     @property
     def principal(self) -> Principal:
-        """Who asks: User:ANONYMOUS unless the connection was authenticated."""
+        """The principal of the client: User:ANONYMOUS unless the connection was authenticated."""
         return self.peer.principal
 
     @property
