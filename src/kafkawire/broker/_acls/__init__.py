@@ -1,0 +1,1 @@
+"""Access control: the entries, their evaluation, and the needs of every API."""
