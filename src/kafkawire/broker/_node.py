@@ -18,6 +18,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._config.group_settings import GroupConfigs
 from kafkawire.broker._dispatch.write_group import WriteGroup
 from kafkawire.broker._metadata.changes import Changes, NewTopic
@@ -108,6 +109,8 @@ class Node:
         self.producer_ids = ProducerIds(self.id)
         self.features = Features()
         """The finalized levels of features: `features.level(name)`."""
+        self.acls = Entries()
+        """The access control entries of the journal; nothing evaluates them yet."""
         self.leader_epoch = 0
         self.groups = Groups(self)
         self.transactions = Transactions(self)

@@ -1,4 +1,4 @@
-"""The durable metadata of the node, in Kafka's own records: topics, settings, producer ids, feature levels.
+"""The durable metadata of the node, in Kafka's own records: topics, settings, producer ids, features, ACLs.
 
 The journal is the partition `__cluster_metadata-0`, an ordinary log. So a torn write at its end is cut off as in any
 other, and `kafka-dump-log --cluster-metadata-decoder` prints it.
@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Final
 from kafkawire._codec.varint import read_uvarint
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
+    AccessControlEntryRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -47,6 +49,8 @@ _KINDS: Final[dict[int, type[Message]]] = {
     9: RemoveTopicRecord,
     12: FeatureLevelRecord,
     15: ProducerIdsRecord,
+    18: AccessControlEntryRecord,
+    19: RemoveAccessControlEntryRecord,
 }
 _CODES: Final = {kind: code for code, kind in _KINDS.items()}
 

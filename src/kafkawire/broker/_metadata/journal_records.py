@@ -51,6 +51,7 @@ def everything(node: Node) -> Iterator[Message]:
     yield registration(node)
     yield ProducerIdsRecord(broker_id=node.id, next_producer_id=node.producer_ids.next_block)
     yield from node.features.records()
+    yield from node.acls.records()
     for name, values in node.config.changed.items():
         yield from config_records(BROKER_RESOURCE, name, values)
     for group, values in node.group_configs.own.items():

@@ -1,4 +1,4 @@
-"""The state that the journal describes: topics, removed topics, settings, producer ids, features, the leader epoch.
+"""The state that the journal describes: topics, settings, producer ids, features, ACLs, the leader epoch.
 
 Rules:
 - Records apply in order. A record about a topic that the journal never created is skipped and counted: the record
@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._metadata.topics import NO_ID, Topic, Topics
 from kafkawire.messages import (
+    AccessControlEntryRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -53,6 +56,7 @@ class JournalState:
         """Settings of topics that the journal never created, by name."""
         self.features: dict[str, int] = {}
         """The stated level of each feature; a feature that is turned off is stated as 0."""
+        self.acls = Entries()
         self.next_producer_id = 0
         self.leader_epoch = 0
         self.skipped = 0
@@ -77,6 +81,10 @@ class JournalState:
                 self.features[change.name] = change.feature_level
             case ProducerIdsRecord():
                 self.next_producer_id = change.next_producer_id
+            case AccessControlEntryRecord():
+                self.acls.apply(change)
+            case RemoveAccessControlEntryRecord():
+                self.acls.remove(change.id)
             case RegisterBrokerRecord():
                 self.leader_epoch = change.broker_epoch
 

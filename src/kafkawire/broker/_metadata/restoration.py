@@ -132,7 +132,8 @@ class _Plan:
         adoption.examine(groups, entries)
         found = [*_journal_faults(journal, groups, is_of_kafka), *adoption.repairs]
         levels = taken_over(journal.state.features) if is_of_kafka else ()
-        change = encode_change([*levels, *adoption.changes(self._node_id)], self._now)
+        acls = journal.state.acls.records() if is_of_kafka else ()
+        change = encode_change([*levels, *acls, *adoption.changes(self._node_id)], self._now)
         yield from found
         if change:
             words = "the journal is not what the directory holds"

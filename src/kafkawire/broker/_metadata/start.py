@@ -61,6 +61,7 @@ def _replay(node: Node) -> list[FeatureLevelRecord]:
     for group, changes in state.group_settings.items():
         node.group_configs.change(group, changes)
     node.producer_ids.restore(state.next_producer_id)
+    node.acls = state.acls
     node.leader_epoch = state.leader_epoch
     return node.features.restore(state.features)
 
@@ -94,7 +95,7 @@ def _is_removed(node: Node, name: str) -> bool:
 
 def _shorten_journal(node: Node) -> None:
     topics = sum(1 + topic.partitions + len(topic.configs) for topic in node.topics)
-    live = 2 + topics + sum(map(len, node.group_configs.own.values()))
+    live = 2 + topics + len(node.acls) + sum(map(len, node.group_configs.own.values()))
     if len(node.journal) > JOURNAL_SLACK + 4 * live:
         node.journal.replace(everything(node))
         node.logs.checkpoint()
