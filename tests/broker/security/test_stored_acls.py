@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import pytest
-
 from kafkawire.broker._metadata import start
 from kafkawire.broker._metadata.journal import decode, encode
 from kafkawire.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
@@ -14,6 +12,8 @@ from kafkawire.wire.acls import Acl, Operation, Pattern, PatternType, Permission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from kafkawire.broker._node import Node
 

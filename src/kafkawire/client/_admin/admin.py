@@ -1,4 +1,4 @@
-"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, log directories.
+"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, ACLs.
 
 Rules:
 - A call that fails for one item raises its error; a call that fails for several raises AdminErrors with all of them.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kafkawire.client._admin.acls import AclAdmin
 from kafkawire.client._admin.groups import GroupAdmin
 from kafkawire.client._admin.transactions import TransactionAdmin
 from kafkawire.client._admin.types import (
@@ -60,7 +61,7 @@ _DOCUMENTED_FROM = 3
 _CREATES_ON_DEMAND_FROM = 4
 
 
-class Admin(GroupAdmin, TransactionAdmin):
+class Admin(GroupAdmin, TransactionAdmin, AclAdmin):
     """Administers a cluster; options are `ClientOptions`, by keyword or as a dict of Kafka's names.
 
     `async with Admin(bootstrap_servers="localhost:9092") as admin: await admin.create_topics([NewTopic(name="t")])`

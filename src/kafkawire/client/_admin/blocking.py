@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kafkawire.client._admin.acls import EVERY_ACL
 from kafkawire.client._admin.admin import Admin as AsyncAdmin
 from kafkawire.client._admin.transactions import LONGEST_TIMEOUT_MS
 from kafkawire.client._cluster.background_loop import BlockingClient
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kafkawire.client._produce.batches import Identity
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
+    from kafkawire.wire.acls import Acl, AclFilter
 
 
 class Admin(BlockingClient):
@@ -104,6 +106,15 @@ class Admin(BlockingClient):
 
     def delete_group_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
         self._run(self._client.delete_group_offsets(group, partitions))
+
+    def create_acls(self, acls: Iterable[Acl]) -> None:
+        self._run(self._client.create_acls(acls))
+
+    def describe_acls(self, wanted: AclFilter = EVERY_ACL) -> list[Acl]:
+        return self._run(self._client.describe_acls(wanted))
+
+    def delete_acls(self, filters: Iterable[AclFilter]) -> list[Acl]:
+        return self._run(self._client.delete_acls(filters))
 
     def list_transactions(
         self,
