@@ -77,6 +77,33 @@ QUESTIONS |= {
 }
 
 
+def made_with(**values: str) -> Message:
+    configs = [
+        m.CreateTopicsRequest.CreatableTopicConfig(name=key.replace("_", "."), value=value)
+        for key, value in values.items()
+    ]
+    topic = m.CreateTopicsRequest.CreatableTopic(name="tiered", num_partitions=1, replication_factor=1, configs=configs)
+    return m.CreateTopicsRequest(topics=[topic], timeout_ms=10_000, validate_only=True)
+
+
+def move_to(path: str, name: str, partition: int) -> Message:
+    topic = m.AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(name=name, partitions=[partition])
+    place = m.AlterReplicaLogDirsRequest.AlterReplicaLogDir(path=path, topics=[topic])
+    return m.AlterReplicaLogDirsRequest(dirs=[place])
+
+
+QUESTIONS |= {
+    "make a topic with local retention": lambda version: made_with(
+        local_retention_ms="5", remote_storage_enable="false"
+    ),
+    "make a topic with remote storage": lambda version: made_with(remote_storage_enable="true"),
+    "set local retention": lambda version: alter(TOPIC, ORDERS, ("local.retention.ms", SET, "5"), only=True),
+    "set local retention too low": lambda version: alter(TOPIC, ORDERS, ("local.retention.ms", SET, "-3"), only=True),
+    "move a replica to a directory that is not there": lambda version: move_to("/nowhere", ORDERS, 0),
+    "move an unknown replica to a directory that is not there": lambda version: move_to("/nowhere", NOWHERE, 0),
+}
+
+
 def cut(name: str, partition: int, before: int) -> Message:
     place = m.DeleteRecordsRequest.DeleteRecordsPartition(partition_index=partition, offset=before)
     topic = m.DeleteRecordsRequest.DeleteRecordsTopic(name=name, partitions=[place])

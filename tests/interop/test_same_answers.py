@@ -13,7 +13,7 @@ from tests.interop import (
     questions_of_transactions,
     questions_with_repetitions,
 )
-from tests.interop.answers import Asked, common_versions, comparable, differences
+from tests.interop.answers import SET_BY_BROKERS, Asked, common_versions, comparable, differences
 from tests.interop.apache_kafka import PREVIOUS
 from tests.interop.questions import ORDERS, PREPARED, RECORDS
 from tests.interop.waiting import until
@@ -121,3 +121,31 @@ def test_the_answer_is_the_same(
     if not asked and each_kafka.release is PREVIOUS:
         pytest.skip("no version that can ask this in common")
     assert asked
+
+
+def test_messages_of_success_are_the_same(both: tuple[Asked, Asked], each_kafka: ApacheBroker) -> None:
+    if each_kafka.release is PREVIOUS:
+        pytest.skip("compared with the newest release")
+    for version in range(1, 5):
+        described = questions_of_administrators.describe(2, ORDERS, "retention.ms")
+        ours, theirs = (cast("Any", each.ask(described, version)).results[0].error_message for each in both)
+        assert ours == theirs
+    made = questions_of_administrators.made_with()
+    ours, theirs = (cast("Any", each.ask(made, 7)).topics[0].error_message for each in both)
+    assert ours == theirs
+
+
+def test_synonyms_of_topic_settings_are_the_same(both: tuple[Asked, Asked], each_kafka: ApacheBroker) -> None:
+    if each_kafka.release is PREVIOUS:
+        pytest.skip("compared with the newest release")
+    wanted = m.DescribeConfigsRequest.DescribeConfigsResource(resource_type=2, resource_name=ORDERS)
+    request = m.DescribeConfigsRequest(resources=[wanted], include_synonyms=True)
+    ours, theirs = (
+        {
+            config.name: [(each.name, each.source) for each in config.synonyms]
+            for config in cast("Any", broker.ask(request, 4)).results[0].configs
+        }
+        for broker in both
+    )
+    shared = ours.keys() & theirs.keys() - SET_BY_BROKERS
+    assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}

@@ -54,6 +54,11 @@ def test_the_answer_describes_what_was_made(node: Node) -> None:
     assert settings["segment.bytes"] == ("1073741824", 5)
 
 
+def test_the_message_of_success_is_null(node: Node) -> None:
+    wanted = CreateTopicsRequest.CreatableTopic(name="silent", num_partitions=1, replication_factor=1)
+    assert ask(node, CreateTopicsRequest(topics=[wanted])).topics[0].error_message is None
+
+
 def test_validating_makes_nothing(node: Node) -> None:
     (made,) = create(node, wanted(), validate_only=True)
     assert made.error_code == ErrorCode.NONE

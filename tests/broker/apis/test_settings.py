@@ -65,11 +65,54 @@ def test_synonyms_have_every_value_the_one_in_force_first(open_node: Callable[..
     assert [(each.name, each.value, each.source) for each in found.synonyms] == [
         ("retention.ms", "5", 1),
         ("log.retention.minutes", "10", 4),
-        ("log.retention.hours", "168", 5),
     ]
     change(node, TOPIC, "orders", ("retention.ms", DELETE, None))
     assert describe(node, TOPIC, "orders", "retention.ms").configs[0].value == "600000"
     assert node.log("orders", 0).config.retention_ms == 600_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "synonyms"),
+    [
+        (TOPIC, "retention.ms", []),
+        (TOPIC, "retention.bytes", [("log.retention.bytes", 5)]),
+        (TOPIC, "leader.replication.throttled.replicas", []),
+        (TOPIC, "local.retention.ms", [("log.local.retention.ms", 5)]),
+        (BROKER, "log.retention.ms", []),
+        (BROKER, "log.retention.hours", [("log.retention.hours", 5)]),
+    ],
+)
+def test_a_default_is_a_synonym_only_under_the_first_name(
+    node: Node, kind: int, name: str, synonyms: list[tuple[str, int]]
+) -> None:
+    (found,) = describe(node, kind, "orders" if kind == TOPIC else "1", name, include_synonyms=True).configs
+    assert [(each.name, each.source) for each in found.synonyms] == synonyms
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_the_message_of_a_resource_without_an_error_is_empty(node: Node, version: int) -> None:
+    assert describe(node, TOPIC, "orders", version=version).error_message == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("local.retention.ms", "5", ErrorCode.NONE),
+        ("local.retention.bytes", "-2", ErrorCode.NONE),
+        ("local.retention.ms", "-3", ErrorCode.INVALID_CONFIG),
+        ("local.retention.ms", "soon", ErrorCode.INVALID_CONFIG),
+        ("remote.log.copy.disable", "true", ErrorCode.NONE),
+        ("remote.log.delete.on.disable", "true", ErrorCode.NONE),
+        ("remote.storage.enable", "false", ErrorCode.NONE),
+        ("remote.storage.enable", "true", ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_settings_of_remote_storage_are_accepted_unless_they_enable_it(
+    node: Node, name: str, value: str, error: ErrorCode
+) -> None:
+    assert change(node, TOPIC, "orders", (name, SET, value)) == error
+    expected = value if error == ErrorCode.NONE else keys("topic")[name].default
+    assert describe(node, TOPIC, "orders", name).configs[0].value == expected
 
 
 def test_the_oldest_version_returns_only_whether_it_is_the_default(node: Node) -> None:

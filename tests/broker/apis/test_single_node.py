@@ -9,6 +9,7 @@ from tests.broker.node_requests import ask, batch
 
 from kafkawire.messages import (
     AlterPartitionReassignmentsRequest,
+    AlterReplicaLogDirsRequest,
     ApiVersionsRequest,
     DescribeAclsRequest,
     DescribeClusterRequest,
@@ -130,6 +131,29 @@ def test_sizes_of_logs_are_returned(node: Node) -> None:
     (found,) = ask(node, DescribeLogDirsRequest(topics=None)).results
     sizes = {each.partition_index: each.partition_size for each in found.topics[0].partitions}
     assert sizes == {0: 0, 1: node.log("orders", 1).segments.size}
+
+
+def test_replicas_stay_in_the_only_directory(node: Node) -> None:
+    here, elsewhere = str(node.logs.root), "/nowhere"
+
+    def move(*places: tuple[str, str, int]) -> dict[tuple[str, int], int]:
+        dirs = [
+            AlterReplicaLogDirsRequest.AlterReplicaLogDir(
+                path=path, topics=[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(name=topic, partitions=[index])]
+            )
+            for path, topic, index in places
+        ]
+        results = ask(node, AlterReplicaLogDirsRequest(dirs=dirs)).results
+        return {
+            (each.topic_name, part.partition_index): part.error_code for each in results for part in each.partitions
+        }
+
+    not_found, unknown = ErrorCode.LOG_DIR_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert move((here, "orders", 0), (here, "orders", 9)) == {("orders", 0): 0, ("orders", 9): unknown}
+    assert move((elsewhere, "orders", 0), (elsewhere, "none", 0)) == {("orders", 0): not_found, ("none", 0): not_found}
+    assert move((here, "none", 0)) == {("none", 0): unknown}
+    assert move((here, "orders", 0), (elsewhere, "orders", 0)) == {("orders", 0): not_found}
+    assert move() == {}
 
 
 def test_no_election_is_needed(node: Node) -> None:

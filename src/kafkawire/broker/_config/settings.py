@@ -216,6 +216,7 @@ class BrokerConfig:
             if value is None:
                 raise InvalidConfigError(f"{name}: null is not a value")
             table[name].check(value)
+        _check_remote_storage(configs)
         self.log_config({name: value for name, value in configs.items() if value is not None})
 
     def internal_topic(self, name: str) -> tuple[int, dict[str, str]]:
@@ -268,6 +269,16 @@ def _parse(kind: ConfigType, text: str) -> object:
             raise ValueError(text)
         return number
     return float(text) if kind is ConfigType.DOUBLE else text
+
+
+def _check_remote_storage(configs: Mapping[str, str | None]) -> None:
+    """Settings of remote storage (KIP-405) are accepted, as by a Kafka without it; only enabling it is refused."""
+    if (configs.get("remote.storage.enable") or "false").strip().lower() == "true":
+        raise InvalidConfigError("remote.storage.enable: this broker has no remote storage, expected false")
+    for name in ("local.retention.bytes", "local.retention.ms"):
+        value = configs.get(name)
+        if value is not None and int(value) < -2:
+            raise InvalidConfigError(f"{name}: found {value}, expected -2 (as retention) or more")
 
 
 def _hint(name: str, scope: str) -> str:

@@ -93,6 +93,7 @@ def _created(node: Node, topic: NewTopic | Topic, version: int, unset: list[Conf
     configs = [_config(node, name, settings) for name in keys("topic")] if settings and version >= 5 else unset
     return CreateTopicsResponse.CreatableTopicResult(
         name=topic.name,
+        error_message=None,
         topic_id=topic.id if isinstance(topic, Topic) else NO_ID,
         num_partitions=topic.partitions,
         replication_factor=1,

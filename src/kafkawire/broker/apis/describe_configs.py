@@ -5,7 +5,9 @@ Rules:
 - A resource that occurs more than once is answered once, with all keys of its occurrences. Apache Kafka answers every
   occurrence, so that a request of 480 KB can have a response of 329 MB.
 - The number of the broker returns the effective settings, the empty name those that were set for all brokers.
-- Synonyms (v1+) are all values of a setting, the effective one first. Types and documentation come from v3 on.
+- Synonyms (v1+) are all values of a setting, the effective one first. A default is a synonym only under the first name
+  that a setting has for brokers, and only if it is not null. Types and documentation come from v3 on.
+- The message of a resource without an error is empty, not null.
 - A group need not exist to have settings. Tools ask for those of every group.
 - Secrets are null.
 """
@@ -49,7 +51,7 @@ def refuse(request: DescribeConfigsRequest, refusal: Refusal, context: RequestCo
 async def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
     for (kind, name), wanted in (await _wanted(request, context)).items():
-        result = _result(kind, name, Refusal(0, None))
+        result = _result(kind, name, Refusal(0, ""))
         try:
             for key, value, settings in _settings(node, kind, name, wanted):
                 result.configs.append(_describe(key, value, settings, request, context.version))
@@ -129,8 +131,15 @@ def _describe(
                 name=each.name, value=None if key.is_sensitive else each.value, source=each.source
             )
             for each in settings
+            if each.source != Source.DEFAULT or (each.value is not None and each.name == _primary_name(key))
         ]
     return described
+
+
+def _primary_name(key: ConfigKey) -> str | None:
+    if key.scope == SCOPES[BROKER_RESOURCE]:
+        return key.name
+    return key.server[0] if key.server else None
 
 
 def _result(kind: int, name: str, answer: Refusal) -> DescribeConfigsResponse.DescribeConfigsResult:
