@@ -7,6 +7,7 @@ Rules:
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -19,6 +20,7 @@ from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._acls.authorizer import STANDARD, Authorizer
 from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._metadata.journal_files import read_kafka
+from kafkawire.cli.main import main
 from kafkawire.client import NewTopic
 from kafkawire.client.blocking import Admin
 from kafkawire.log import DiskFiles
@@ -133,3 +135,19 @@ def test_the_entries_in_the_journal_of_kafka_are_read(guarded: ApacheBroker) -> 
     assert list(read_kafka(DiskFiles(), guarded.data_dir / "__cluster_metadata-0").acls) == [acl]
     with Admin(bootstrap_servers=guarded.bootstrap) as admin:
         assert admin.delete_acls([AclFilter()]) == [acl]
+
+
+def test_the_command_line_adds_lists_and_removes(guarded: ApacheBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    def acls(*arguments: str) -> list[tuple[str, str, str]]:
+        assert main(["acls", *arguments, "-b", guarded.bootstrap, "--json"]) == 0
+        rows = map(json.loads, capsys.readouterr().out.splitlines())
+        return sorted((row["operation"], row["type"], row["name"]) for row in rows)
+
+    client = ("--allow-principal", "User:app", "--consumer", "--topic", "aa", "--group", "app")
+    expected = [("DESCRIBE", "TOPIC", "aa"), ("READ", "GROUP", "app"), ("READ", "TOPIC", "aa")]
+    assert acls("add", *client) == expected
+    until(lambda: acls("list") == expected)
+    assert acls("list", "--group", "app") == [("READ", "GROUP", "app")]
+    assert acls("list", "--principal", "User:other") == []
+    assert acls("remove", *client) == expected
+    until(lambda: acls("list") == [])
