@@ -13,6 +13,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import uuid4
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kafkawire.log.config import LogConfig
 
 T = TypeVar("T")
+_log = logging.getLogger("kafkawire.broker")
 AT_ONCE: Final = 50
 """Topics that are processed before the loop serves requests again."""
 
@@ -62,7 +64,11 @@ class Changes:
         task = asyncio.get_running_loop().create_task(self._run(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_report_unawaited)
+            raise
 
     def run_now(self, work: BackgroundWork[T]) -> T:
         """Run a change to its end."""
@@ -262,6 +268,13 @@ class Changes:
         logs = self._node.logs.partitions
         numbered = ((index, logs.get((topic.name, index))) for index in range(topic.partitions))
         return [index for index, log in numbered if log is not None and log.topic_id == topic.id]
+
+
+def _report_unawaited(task: asyncio.Task[object]) -> None:
+    """Take the outcome of a change whose client has left. A refusal concerns the client alone."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, KafkaError):
+        _log.error("a change failed after its client had left: %s", error, exc_info=error)
 
 
 def _pause() -> None:
