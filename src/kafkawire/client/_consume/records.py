@@ -45,6 +45,14 @@ class ConsumerRecord(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
     leader_epoch: int = -1
 
+    def header(self, name: str, default: bytes | None = None) -> bytes | None:
+        """The value of the first header with a name, which may be None; the default if there is no such header."""
+        return next((value for key, value in self.headers if key == name), default)
+
+    def last_header(self, name: str, default: bytes | None = None) -> bytes | None:
+        """As `header`, of the last header with the name, which counts if a program replaced a header by adding one."""
+        return next((value for key, value in reversed(self.headers) if key == name), default)
+
 
 class Chunk(NamedTuple):
     """The bytes of one fetch of a partition, from `position` up to `next_offset`.

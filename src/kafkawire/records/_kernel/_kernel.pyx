@@ -164,6 +164,20 @@ cdef class Record:
     def __reduce__(self):
         return Record, (self.offset, self.timestamp, self.key, self.value, self.headers)
 
+    def header(self, name, default=None):
+        """The value of the first header with a name, which may be None; the default if there is no such header."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return default
+
+    def last_header(self, name, default=None):
+        """As `header`, of the last header with the name, which counts if a program replaced a header by adding one."""
+        for key, value in reversed(self.headers):
+            if key == name:
+                return value
+        return default
+
 
 kw_adopt_class(Record)
 

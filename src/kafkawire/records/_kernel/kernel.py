@@ -144,6 +144,22 @@ class Record:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
+    def header(self, name: str, default: bytes | None = None) -> bytes | None:
+        """The value of the first header with a name, which may be None; the default if there is no such header.
+
+        >>> Record(0, 0, None, b"v", (("trace", b"1"), ("trace", b"2"))).header("trace")
+        b'1'
+        """
+        return next((value for key, value in self.headers if key == name), default)
+
+    def last_header(self, name: str, default: bytes | None = None) -> bytes | None:
+        """As `header`, of the last header with the name, which counts if a program replaced a header by adding one.
+
+        >>> Record(0, 0, None, b"v", (("trace", b"1"), ("trace", b"2"))).last_header("trace")
+        b'2'
+        """
+        return next((value for key, value in reversed(self.headers) if key == name), default)
+
 
 def _varint(data: bytes, at: int, stop: int, bits: int) -> tuple[int, int]:
     """A zigzag varint of at most `bits` bits, and the position after it."""
