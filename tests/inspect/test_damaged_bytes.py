@@ -14,7 +14,7 @@ from tests.inspect.test_newer_clients import frame
 from kafkawire.cli.main import main
 from kafkawire.inspect import explain_anything, explain_records, explain_requests
 from kafkawire.inspect._explain.repair import MOST_BYTES, find_repair
-from kafkawire.messages import MetadataRequest
+from kafkawire.messages import HeartbeatRequest, MetadataRequest
 from kafkawire.wire import encode_request, encode_response
 
 if TYPE_CHECKING:
@@ -229,3 +229,15 @@ def test_a_large_damaged_frame_is_answered_in_bounded_time() -> None:
 def test_short_remains_have_a_tree_without_options(text: str, found: str, capsys: Captured) -> None:
     assert main(["decode", text]) == 1
     assert found in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stated", [0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+def test_of_several_lengths_the_one_with_readable_strings_is_shown(stated: int) -> None:
+    message = HeartbeatRequest(group_id="grp", generation_id=3, member_id="m")
+    data = bytearray(encode_request(message, version=3, correlation_id=1, client_id="c"))
+    data[data.find(b"grp") - 1] = stated
+    (explained,) = explain_requests(bytes(data))
+    assert not explained.whole
+    found = find_repair(explained, lambda changed: explain_requests(changed)[0])
+    assert found is not None
+    assert (found.path, found.length) == ("body.group_id", 3)

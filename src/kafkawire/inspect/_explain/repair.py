@@ -5,6 +5,9 @@ Rules:
   ones nearest to the fault are tried first.
 - A trial replaces the stated length by another one of the same form, and reads the bytes again. It counts only if
   header and body then decode to their last byte.
+- Of several lengths that parse, the one that leaves the fewest strings unprintable is returned. Further criteria are
+  the distance of the field to the fault, and that of the length to the stated one.
+- A length that leaves no string unprintable ends the search after its field.
 - The work is bounded: at most MOST_FIELDS fields, MOST_TRIALS trials and MOST_BYTES read. No result means that no
   length was found, not that none exists.
 """
@@ -60,17 +63,45 @@ def find_repair(explained: Explanation, explain: Callable[[bytes], Explanation])
     data = bytes(explained.space.data[explained.space.root.offset : explained.space.root.end])
     origin = explained.space.root.offset
     budget = _Budget(MOST_TRIALS, MOST_BYTES)
-    for place in _length_fields(explained):
+    best: tuple[tuple[int, int, int], Repair] | None = None
+    for order, place in enumerate(_length_fields(explained)):
         at = place.offset - origin
+        stated = _stated_length(data, at, place.form)
         for length in _candidates(place, len(data) - at):
             if not budget.take(len(data)):
-                return None
+                return None if best is None else best[1]
             changed = _with_length(data, at, place.form, length)
             if changed is None:
                 break
             if changed != data and (again := explain(changed)).whole:
-                return Repair(place.path, place.offset, length, place.is_array, again)
-    return None
+                rank = _unprintable_strings(again), order, abs(length - stated)
+                if best is None or rank < best[0]:
+                    best = rank, Repair(place.path, place.offset, length, place.is_array, again)
+        if best is not None and best[0][0] == 0:
+            break
+    return None if best is None else best[1]
+
+
+def _unprintable_strings(explained: Explanation) -> int:
+    """The number of strings with characters that no name or text has."""
+    count = 0
+    for number, visit in enumerate(walk(explained.space, inner=False)):
+        value = visit.node.value
+        count += isinstance(value, str) and not value.isprintable()
+        if number > _MOST_NODES:
+            break
+    return count
+
+
+def _stated_length(data: bytes, at: int, form: str) -> int:
+    """The length at a position, -1 if the bytes end before it."""
+    try:
+        if form == "v":
+            return read_uvarint(data, at, len(data))[0] - 1
+        length: int = struct.unpack_from(f">{form}", data, at)[0]
+    except (DecodeError, struct.error):
+        return -1
+    return length
 
 
 class _Budget:
