@@ -27,6 +27,9 @@ def abandon(node: Node, failure: Callable[[], Exception]) -> list[dict[str, Any]
         yield may_end.wait
         raise failure()
 
+    def nothing() -> BackgroundWork[None]:
+        yield lambda: None
+
     async def scenario() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
         caller = asyncio.create_task(node.changes.run(change()))
@@ -35,7 +38,7 @@ def abandon(node: Node, failure: Callable[[], Exception]) -> list[dict[str, Any]
         with pytest.raises(asyncio.CancelledError):
             await caller
         may_end.set()
-        await node.changes.drain()
+        await node.changes.run(nothing())
 
     asyncio.run(scenario())
     gc.collect()  # asyncio reports an outcome that nobody took when it frees the task
