@@ -16,6 +16,8 @@ from kafkawire.messages import AlterReplicaLogDirsResponse
 from kafkawire.messages.errors import LogDirNotFoundError, UnknownTopicOrPartitionError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kafkawire.broker._node import Node
     from kafkawire.messages import AlterReplicaLogDirsRequest
 
@@ -27,7 +29,10 @@ def refuse(
     for each in request.dirs:
         for topic in each.topics:
             codes.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, refusal.code))
-    return _response(codes)
+    response = AlterReplicaLogDirsResponse()
+    for _ in _fill(response, codes):
+        """A refusal has no turns."""
+    return response
 
 
 @serves("AlterReplicaLogDirs", refuse=refuse)
@@ -48,17 +53,20 @@ async def handle(
                 await context.yield_if_due()
             await context.yield_if_due()
         await context.yield_if_due()
-    return _response(codes)
-
-
-def _response(codes: dict[str, dict[int, int]]) -> AlterReplicaLogDirsResponse:
     response = AlterReplicaLogDirsResponse()
-    for name, partitions in codes.items():
-        results = [
-            AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
-            for index, code in partitions.items()
-        ]
-        response.results.append(
-            AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult(topic_name=name, partitions=results)
-        )
+    for _ in _fill(response, codes):
+        await context.yield_if_due()
     return response
+
+
+def _fill(response: AlterReplicaLogDirsResponse, codes: dict[str, dict[int, int]]) -> Iterator[None]:
+    """Add the results to the response, in steps."""
+    for name, partitions in codes.items():
+        topic = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult(topic_name=name)
+        response.results.append(topic)
+        for index, code in partitions.items():
+            topic.partitions.append(
+                AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
+            )
+            yield
+        yield
