@@ -105,7 +105,7 @@ def test_any_resource_needs_an_entry_that_no_denial_covers() -> None:
     assert allows(acl("*", allow), acl("orders", deny))
 
 
-def test_a_decision_among_10_000_entries_takes_under_5_microseconds() -> None:
+def test_a_cached_decision_among_10_000_entries_takes_under_5_microseconds() -> None:
     entries = Entries()
     for number in range(10_000):
         kind = PatternType.PREFIXED if number % 2 else PatternType.LITERAL
