@@ -6,7 +6,7 @@ import pytest
 from tests.broker.damaged_disk import LOG, ROOT, Disk, change, check, filled, open_node, without_journal
 from tests.broker.node_requests import batch, values
 
-from kafkawire.broker._metadata.journal import JournalError
+from kafkawire.broker._metadata.journal.log import JournalError
 from kafkawire.records import scan_batches
 from kafkawire.testing.faulty_files import FaultyFiles
 

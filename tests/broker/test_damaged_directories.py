@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from kafkawire.broker._metadata.journal import encode_change
-from kafkawire.broker._metadata.journal_files import read_kafka
+from kafkawire.broker._metadata.journal.files import read_kafka
+from kafkawire.broker._metadata.journal.log import encode_change
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.log import DiskFiles
 from kafkawire.messages import ConfigRecord, RemoveTopicRecord, TopicRecord

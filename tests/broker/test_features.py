@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkawire.broker._metadata.features import Feature, Features, FeatureUpdate, taken_over
-from kafkawire.broker._metadata.journal import JournalError, encode_change
-from kafkawire.broker._metadata.journal_files import JOURNAL, examine
+from kafkawire.broker._metadata.journal.files import JOURNAL, examine
+from kafkawire.broker._metadata.journal.log import JournalError, encode_change
 from kafkawire.log.checkpoints import read_properties, write_properties
 from kafkawire.messages import FeatureLevelRecord, PartitionRecord, RegisterBrokerRecord
 from kafkawire.messages.errors import InvalidUpdateVersionError, KafkaStorageError

@@ -12,8 +12,8 @@ from tests.broker.ids import take_id
 from tests.broker.node_requests import batch, values
 
 from kafkawire.broker._config.settings import BrokerConfig
-from kafkawire.broker._metadata.journal import JournalError, decode
-from kafkawire.broker._metadata.journal_records import everything
+from kafkawire.broker._metadata.journal.log import JournalError, decode
+from kafkawire.broker._metadata.journal.records import everything
 from kafkawire.broker._node import Node
 from kafkawire.broker._ops.maintenance import Maintenance
 from kafkawire.messages.errors import (

@@ -22,7 +22,7 @@ from tests.broker.ids import take_id
 from tests.broker.node_requests import batch
 
 from kafkawire.broker._config.settings import BrokerConfig
-from kafkawire.broker._metadata.journal import JournalError, encode_change
+from kafkawire.broker._metadata.journal.log import JournalError, encode_change
 from kafkawire.broker._node import Node
 from kafkawire.messages import TopicRecord
 from kafkawire.messages.errors import KafkaStorageError

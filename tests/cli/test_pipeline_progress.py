@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from kafkawire.cli._support.pipeline_progress import Stages, StreamLine, stream_line
+from kafkawire.cli._support.pipeline.progress import Stages, StreamLine, stream_line
 from kafkawire.spark._pipeline.queries import StreamState
 
 if TYPE_CHECKING:

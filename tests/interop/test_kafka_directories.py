@@ -11,7 +11,7 @@ import pytest
 from tests.interop.apache_kafka import NEWEST, PREVIOUS, ApacheKafka
 from tests.log.batches import batch, records
 
-from kafkawire.broker._metadata.journal import JournalError
+from kafkawire.broker._metadata.journal.log import JournalError
 from kafkawire.cli.main import main
 from kafkawire.inspect import read_directories
 from kafkawire.log import DiskFiles, LogDirectory

@@ -19,7 +19,7 @@ from tests.interop.waiting import until
 from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._acls.authorizer import STANDARD, Authorizer
 from kafkawire.broker._acls.entries import Entries
-from kafkawire.broker._metadata.journal_files import read_kafka
+from kafkawire.broker._metadata.journal.files import read_kafka
 from kafkawire.cli.main import main
 from kafkawire.client import NewTopic
 from kafkawire.client.blocking import Admin

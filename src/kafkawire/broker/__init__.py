@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.registry import CloseConnectionError, RequestContext, Response, served_apis
     from kafkawire.broker._metadata.changes import NewTopic
     from kafkawire.broker._metadata.directories import partition_name
-    from kafkawire.broker._metadata.journal_files import JOURNAL, is_of_kafka
-    from kafkawire.broker._metadata.journal_files import examine as examine_journal
+    from kafkawire.broker._metadata.journal.files import JOURNAL, is_of_kafka
+    from kafkawire.broker._metadata.journal.files import examine as examine_journal
     from kafkawire.broker._metadata.restoration import plan as plan_restoration
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, Endpoint
@@ -50,16 +50,16 @@ _SHARED = {
     "DEFAULT_HOST": "_net.listeners",
     "DEFAULT_PORT": "_net.listeners",
     "Endpoint": "_net.listeners",
-    "JOURNAL": "_metadata.journal_files",
+    "JOURNAL": "_metadata.journal.files",
     "MetricsPage": "_ops.metrics_http",
     "NewTopic": "_metadata.changes",
     "RequestContext": "_dispatch.registry",
     "Topic": "_metadata.topics",
-    "examine_journal": "_metadata.journal_files:examine",
+    "examine_journal": "_metadata.journal.files:examine",
     "from_environment": "_config.sources",
     "from_file": "_config.sources",
     "from_pairs": "_config.sources",
-    "is_of_kafka": "_metadata.journal_files",
+    "is_of_kafka": "_metadata.journal.files",
     "new_loop": "_ops.process",
     "own_process": "_ops.process",
     "partition_name": "_metadata.directories",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kafkawire.broker._metadata import start
-from kafkawire.broker._metadata.journal import decode, encode
+from kafkawire.broker._metadata.journal.log import decode, encode
 from kafkawire.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from kafkawire.wire.acls import Acl, Operation, Pattern, PatternType, Permission, ResourceType
 

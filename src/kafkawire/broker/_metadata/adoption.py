@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from kafkawire.broker._metadata.directories import common_id, largest_numbers, partition_name
-from kafkawire.broker._metadata.journal_state import partition_records, topic_records
+from kafkawire.broker._metadata.journal.state import partition_records, topic_records
 from kafkawire.broker._metadata.producer_ids import BLOCK
 from kafkawire.broker._metadata.topics import INTERNAL, Topic
 from kafkawire.log import SALVAGE_MARK as MARK
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._metadata.directories import PartitionDirectory
-    from kafkawire.broker._metadata.journal_state import JournalState
+    from kafkawire.broker._metadata.journal.state import JournalState
     from kafkawire.log.storage.files import Entry, FileSystem
     from kafkawire.messages import Message
 

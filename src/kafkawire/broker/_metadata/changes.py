@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import uuid4
 
 from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, keys
-from kafkawire.broker._metadata.journal_records import records
-from kafkawire.broker._metadata.journal_state import config_records, partition_records
+from kafkawire.broker._metadata.journal.records import records
+from kafkawire.broker._metadata.journal.state import config_records, partition_records
 from kafkawire.broker._metadata.topics import Topic
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.log import run_steps as run

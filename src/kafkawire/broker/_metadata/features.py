@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.broker._metadata.journal import JournalError
+from kafkawire.broker._metadata.journal.log import JournalError
 from kafkawire.messages import FeatureLevelRecord
 from kafkawire.messages.errors import InvalidUpdateVersionError
 

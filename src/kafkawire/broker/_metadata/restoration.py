@@ -24,9 +24,9 @@ from kafkawire.broker._config.settings import keys
 from kafkawire.broker._metadata.adoption import STRAY, Adoption
 from kafkawire.broker._metadata.directories import partition_directories, partition_name
 from kafkawire.broker._metadata.features import taken_over
-from kafkawire.broker._metadata.journal import JournalError, encode_change
-from kafkawire.broker._metadata.journal_files import JOURNAL, JournalFiles, examine, finish, read_kafka, rewrite
-from kafkawire.broker._metadata.journal_state import JournalState
+from kafkawire.broker._metadata.journal.files import JOURNAL, JournalFiles, examine, finish, read_kafka, rewrite
+from kafkawire.broker._metadata.journal.log import JournalError, encode_change
+from kafkawire.broker._metadata.journal.state import JournalState
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA, Topics
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.exceptions import KafkaWireError

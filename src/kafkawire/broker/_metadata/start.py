@@ -16,9 +16,9 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._metadata.journal_files import examine
-from kafkawire.broker._metadata.journal_records import everything, registration
-from kafkawire.broker._metadata.journal_state import JournalState
+from kafkawire.broker._metadata.journal.files import examine
+from kafkawire.broker._metadata.journal.records import everything, registration
+from kafkawire.broker._metadata.journal.state import JournalState
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.messages.errors import KafkaError
 

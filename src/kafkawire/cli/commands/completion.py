@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from kafkawire.cli._support.completion_values import Values
+    from kafkawire.cli._support.completion.values import Values
 
 HELP = "print the completion script of bash, zsh or fish"
 EXAMPLES = (
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.verb != "words":
-        from kafkawire.cli._support.completion_scripts import SCRIPTS
+        from kafkawire.cli._support.completion.scripts import SCRIPTS
 
         print(SCRIPTS[args.verb], end="")
         return 0
@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _complete(words: list[str]) -> tuple[Values, bool]:
-    from kafkawire.cli._support.completion_place import find_place
-    from kafkawire.cli._support.completion_values import find_values
+    from kafkawire.cli._support.completion.place import find_place
+    from kafkawire.cli._support.completion.values import find_values
     from kafkawire.cli.registry import UsageError, load, parser_for, summaries
 
     name, *rest = words

@@ -10,9 +10,9 @@ from kafkawire.cli._support import output
 from kafkawire.cli._support.captures import add_set_option, read_thresholds
 from kafkawire.cli._support.clients import add_client_options, client_config, pair
 from kafkawire.cli._support.numbers import parse_time
-from kafkawire.cli._support.pipeline_progress import Stages, StreamLine
-from kafkawire.cli._support.pipeline_results import print_findings, print_places, print_summary
-from kafkawire.cli._support.pipeline_sessions import (
+from kafkawire.cli._support.pipeline.progress import Stages, StreamLine
+from kafkawire.cli._support.pipeline.results import print_findings, print_places, print_summary
+from kafkawire.cli._support.pipeline.sessions import (
     How,
     is_remote,
     log_file_for,
@@ -21,7 +21,7 @@ from kafkawire.cli._support.pipeline_sessions import (
     stop_signals,
     storage_at,
 )
-from kafkawire.cli._support.pipeline_targets import (
+from kafkawire.cli._support.pipeline.targets import (
     add_recover_options,
     add_target_options,
     check_target,

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from kafkawire.cli._support.pipeline_progress import status
+from kafkawire.cli._support.pipeline.progress import status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

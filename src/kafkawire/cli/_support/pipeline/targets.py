@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.clients import add_client_options, client_config, pair
-from kafkawire.cli._support.pipeline_progress import StreamLine
-from kafkawire.cli._support.pipeline_sessions import is_remote, open_session, require_spark_for, stop_signals
+from kafkawire.cli._support.pipeline.progress import StreamLine
+from kafkawire.cli._support.pipeline.sessions import is_remote, open_session, require_spark_for, stop_signals
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from kafkawire.cli._support.pipeline_sessions import How
+    from kafkawire.cli._support.pipeline.sessions import How
     from kafkawire.spark import TopicJobSummary
 
 _GUARANTEES: Final = ("exactly-once", "at-least-once")

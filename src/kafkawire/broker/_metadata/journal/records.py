@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE
-from kafkawire.broker._metadata.journal_state import config_records, topic_records
+from kafkawire.broker._metadata.journal.state import config_records, topic_records
 from kafkawire.messages import ProducerIdsRecord, RegisterBrokerRecord
 
 if TYPE_CHECKING:

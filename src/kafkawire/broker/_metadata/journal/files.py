@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.broker._metadata.journal import read_change
-from kafkawire.broker._metadata.journal_state import JournalState
+from kafkawire.broker._metadata.journal.log import read_change
+from kafkawire.broker._metadata.journal.state import JournalState
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA
 from kafkawire.log import LOG_SUFFIX as LOG
 from kafkawire.log import SEGMENT_SUFFIXES as SUFFIXES

@@ -20,7 +20,7 @@ from kafkawire.exceptions import KafkaWireError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from kafkawire.cli._support.completion_place import Place
+    from kafkawire.cli._support.completion.place import Place
     from kafkawire.client import Admin, ConfigEntry
 
 SECONDS: Final = 1.0

@@ -1,0 +1,1 @@
+"""Sessions, targets, progress and results of `kafkawire pipeline`."""
