@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.subscription import RebalanceListener
     from kafkawire.client._produce.batches import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._produce.producer import Producer
+    from kafkawire.client._trace.events import TraceEvent
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.client.errors import (
         AbortableTransactionError,
@@ -119,6 +120,7 @@ __all__ = [
     "ResourceType",
     "TopicInfo",
     "TopicPartition",
+    "TraceEvent",
     "TransactionDescription",
     "TransactionError",
     "TransactionListing",
@@ -176,6 +178,7 @@ _HOMES = {
     "ResourceType": "_admin.types",
     "TopicInfo": "_cluster.metadata",
     "TopicPartition": "_cluster.metadata",
+    "TraceEvent": "_trace.events",
     "TransactionDescription": "_admin.types",
     "TransactionError": "errors",
     "TransactionListing": "_admin.types",

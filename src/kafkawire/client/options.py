@@ -6,21 +6,27 @@ Rules:
 - An unknown option is an error that suggests the closest known name, or an alternative. So is an option that is given
   twice, and a number below its minimum.
 - Text is accepted for any type, so that property files and command lines need no parsing of their own.
+- `trace` has an environment variable besides, so that any program can be traced without a change to it.
 - Every option here has an effect; features that the clients do not have have no option.
 """
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from types import NoneType
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kafkawire.client.errors import OptionError
 from kafkawire.records import Codec
 
+if TYPE_CHECKING:
+    from kafkawire.client._trace.events import ConnectionTrace, TraceEvent
+
+TRACE_VARIABLE: Final = "KAFKAWIRE_TRACE"
 _TRUE: Final = ("true", "1", "yes", "on")
 _FALSE: Final = ("false", "0", "no", "off")
 _ALSO, _LEAST = "also", "least"
@@ -70,6 +76,7 @@ class ClientOptions:
     metadata_cluster_check_enable: bool = True
     max_in_flight_requests_per_connection: int = _named(5, "max.in.flight", least=1)
     connections_max_idle_ms: int = _named(540_000, least=1)
+    trace: str | Callable[[Any], None] | None = None
     receive_message_max_bytes: int = _named(104_857_600, least=1)
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     ssl_context: ssl.SSLContext | None = None
@@ -93,6 +100,24 @@ class ClientOptions:
         if not found:
             raise OptionError("option bootstrap_servers: no server is given")
         return found
+
+    def trace_of(self, place: str) -> ConnectionTrace | None:
+        """The trace of a connection to this address, or None."""
+        sink = self._trace_sink()
+        if sink is None:
+            return None
+        from kafkawire.client._trace.events import ConnectionTrace
+
+        return ConnectionTrace(sink, place, self.client_id)
+
+    def _trace_sink(self) -> Callable[[TraceEvent], None] | None:
+        """The sink of the option, else that of the environment, else None."""
+        wanted = os.environ.get(TRACE_VARIABLE) if self.trace is None else self.trace
+        if not wanted:
+            return None
+        from kafkawire.client._trace.sinks import sink_of
+
+        return sink_of(wanted, TRACE_VARIABLE if self.trace is None else "option trace")
 
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context, or None for plain text."""
@@ -229,6 +254,7 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
                 raise OptionError(f"option {name}: expected {least[option]} or more, found {value!r}")
     chosen = kind(**values)
     _ = chosen.servers
+    _ = chosen._trace_sink()
     if isinstance(chosen, ProducerOptions):
         _ = chosen.is_idempotent
     return chosen
@@ -284,7 +310,7 @@ def _coerce(name: str, value: Any, wanted: Any) -> Any:
     except (TypeError, ValueError):
         expected = "true or false" if bool in kinds else "a number"
         raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
-    if any(get_origin(each) is Callable for each in kinds) and not callable(value):
+    if any(get_origin(each) is Callable for each in kinds) and str not in kinds and not callable(value):
         raise OptionError(f"option {name}: expected a callable, found {value!r}")
     plain = [each for each in kinds if isinstance(each, type)]
     if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):

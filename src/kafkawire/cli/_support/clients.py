@@ -4,6 +4,7 @@ Rules:
 - The cluster is -b, else KAFKAWIRE_BOOTSTRAP_SERVERS, else localhost:9092.
 - -X accepts any client option by Kafka's name or by kafkawire's. -F reads a file of options. The command line overrides
   the file.
+- -v prints a line per request and response of the client to standard error, and -vv their fields too.
 - On SIGTERM a command sends the records that it read, commits, and leaves its group before it exits.
 """
 
@@ -26,7 +27,7 @@ _ENVIRONMENT: Final = "KAFKAWIRE_BOOTSTRAP_SERVERS"
 
 
 def add_client_options(parser: argparse.ArgumentParser) -> None:
-    """Add -b, -X and -F to a command."""
+    """Add -b, -X, -F and -v to a command."""
     servers = os.environ.get(_ENVIRONMENT, "localhost:9092")
     parser.add_argument(
         "-b",
@@ -46,6 +47,13 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
         help="set an option of the client; can be repeated",
     )
     parser.add_argument("-F", dest="options_file", metavar="FILE", help="properties file with options of the client")
+    parser.add_argument(
+        "-v",
+        dest="verbose",
+        action="count",
+        default=0,
+        help="print each request and response to standard error; -vv also their fields (-X trace=json: as JSON)",
+    )
 
 
 @contextmanager
@@ -71,6 +79,8 @@ def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
 
     given = _read_properties(Path(args.options_file)) if args.options_file else {}
     config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}
+    if args.verbose:
+        config["trace"] = "lines" if args.verbose == 1 else "trees"
     config.update((name, value) for name, value in more.items() if value is not None)
     config.update((option_named(name), value) for name, value in given.items())
     config.update((option_named(name), value) for name, value in (pair(option, "-X") for option in args.options))

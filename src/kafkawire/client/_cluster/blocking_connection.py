@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer", bound=Message)
 _Result = TypeVar("_Result")
+_Reason = TypeVar("_Reason", bound=Exception)
 _NO_TIME: Final = 1e-6  # 0 would make the socket non-blocking
 
 
@@ -96,8 +97,7 @@ class SocketConnection(BaseConnection):
             self._socket.settimeout(self._options.request_timeout_ms / 1000)
             self._socket.sendall(b"".join(parts))
         except TimeoutError as error:
-            self.close()
-            raise RequestTimeoutError(f"{self.place}: the broker does not read") from error
+            raise self._ended(RequestTimeoutError(f"{self.place}: the broker does not read")) from error
         except OSError as error:
             raise self._lost(error) from error
         self._pending.append(pending)
@@ -111,23 +111,19 @@ class SocketConnection(BaseConnection):
                 self._socket.settimeout(max(0.0, deadline - time.monotonic()) or _NO_TIME)
                 count = self._socket.recv_into(self._buffer.room())
             except TimeoutError:
-                self.close()
-                raise self._overdue() from None
+                raise self._ended(self._overdue()) from None
             except OSError as error:
                 raise self._lost(error) from error
             if not count:
-                self.close()
-                raise ConnectionLostError(f"{self.place}: the broker closed the connection")
+                raise self._ended(ConnectionLostError(f"{self.place}: the broker closed the connection"))
             try:
                 self._frames = self._buffer.received(count)
             except KafkaWireError as error:
-                self.close()
-                raise self._invalid(error) from error
+                raise self._ended(self._invalid(error)) from error
         try:
             _, message = self._match(self._frames.pop(0))
         except KafkaWireError as error:
-            self.close()
-            raise self._invalid(error) from error
+            raise self._ended(self._invalid(error)) from error
         assert isinstance(message, answer)
         return message
 
@@ -138,10 +134,12 @@ class SocketConnection(BaseConnection):
     async def drained(self) -> None:
         """As with asyncio; the owner of a blocking connection replaces it only between two requests."""
 
-    def close(self) -> None:
+    def close(self, reason: Exception | None = None) -> None:
         self._is_closed = True
         wire = getattr(self, "_socket", None)
         if wire is not None:
+            if self._trace is not None:
+                self._trace.ended(reason, len(self._pending))
             with contextlib.suppress(OSError):
                 wire.shutdown(socket.SHUT_RDWR)
             wire.close()
@@ -155,5 +153,8 @@ class SocketConnection(BaseConnection):
         return self.request(message, api(key).response, version=version, seconds=self._connect_seconds)
 
     def _lost(self, error: OSError) -> ConnectionLostError:
-        self.close()
-        return ConnectionLostError(f"{self.place}: the connection was lost: {why(error)}")
+        return self._ended(ConnectionLostError(f"{self.place}: the connection was lost: {why(error)}"))
+
+    def _ended(self, reason: _Reason) -> _Reason:
+        self.close(reason)
+        return reason

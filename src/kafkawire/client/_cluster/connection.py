@@ -9,6 +9,7 @@ Rules:
   request. The broker serves one request at a time anyway.
 - When a connection closes, all of its waiters fail at once with the reason.
 - After a throttled answer the client sends nothing for as long as the broker asks.
+- A connection with a trace reports every request, every answer and its end (`client/_trace`).
 - A request without an answer counts as sent when the system has all of it: `close` discards bytes that still wait here.
 """
 
@@ -43,10 +44,11 @@ _MAX_CORRELATION = 2**31 - 1
 class PendingRequest:
     """A request that waits for its answer; only the asyncio driver has a future and a timer."""
 
-    __slots__ = ("answer", "correlation_id", "reader", "timer")
+    __slots__ = ("answer", "correlation_id", "reader", "sent_at", "timer")
 
     answer: asyncio.Future[Message]
     timer: asyncio.TimerHandle
+    sent_at: float  # only with a trace
 
     def __init__(self, reader: ResponseReader, correlation_id: int) -> None:
         self.reader = reader
@@ -67,6 +69,7 @@ class BaseConnection:
         self._codecs: dict[tuple[type[Message], int | None], tuple[RequestWriter, ResponseReader]] = {}
         self._stale_at = math.inf
         self._correlation_id = 0
+        self._trace = options.trace_of(self.place)
 
     @property
     @abstractmethod
@@ -135,7 +138,10 @@ class BaseConnection:
         correlation_id = self._correlation_id + 1 if self._correlation_id < _MAX_CORRELATION else 0
         parts = writer.write(message, correlation_id)
         self._correlation_id = correlation_id
-        return parts, PendingRequest(reader, correlation_id)
+        pending = PendingRequest(reader, correlation_id)
+        if self._trace is not None:
+            self._trace.sent(message, pending, parts)
+        return parts, pending
 
     def _match(self, frame: bytes | memoryview) -> tuple[PendingRequest, Message]:
         """The answer in a frame, and its request, which leaves the queue."""
@@ -144,6 +150,8 @@ class BaseConnection:
         due = self._pending[0]
         _, message = due.reader.read(frame, due.correlation_id)
         self._pending.popleft()
+        if self._trace is not None:
+            self._trace.answered(due, message, len(frame))
         return due, message
 
     def _overdue(self) -> RequestTimeoutError:
@@ -246,6 +254,8 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
 
     def close(self, reason: Exception | None = None) -> None:
         """Close the connection; its waiters fail with the reason."""
+        if self._trace is not None and self.is_open:
+            self._trace.ended(reason, len(self._pending))
         self._end(reason or ConnectionLostError(f"{self.place}: the connection was closed"))
 
     def _now(self) -> float:
@@ -327,6 +337,8 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             return
         self._reason = reason
         if self._transport is not None:
+            if self._trace is not None:
+                self._trace.ended(reason, len(self._pending))
             self._transport.abort()
         while self._pending:
             pending = self._pending.popleft()

@@ -260,6 +260,9 @@ class Discovery(Generic[_Connection]):
             connection = await self.connect(node)
         except KafkaWireError as error:
             options = self.options
+            trace = options.trace_of(f"{node.host}:{node.port}")
+            if trace is not None:
+                trace.failed(error)
             pause = wait_before(
                 failures + 1, options.reconnect_backoff_ms / 1000, options.reconnect_backoff_max_ms / 1000
             )
