@@ -22,8 +22,8 @@ from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._config.group_settings import GroupConfigs
 from kafkawire.broker._dispatch.write_group import WriteGroup
 from kafkawire.broker._metadata.changes import Changes, NewTopic
+from kafkawire.broker._metadata.directories import cluster_id_of, directory_id_of
 from kafkawire.broker._metadata.features import Features
-from kafkawire.broker._metadata.identity import cluster_id_of, directory_id_of
 from kafkawire.broker._metadata.journal.log import Journal
 from kafkawire.broker._metadata.producer_ids import ProducerIds
 from kafkawire.broker._metadata.restoration import naming_files, restore

@@ -1,8 +1,9 @@
-"""The partition directories of a data directory, examined before their logs are opened.
+"""A data directory: its ids, and its partition directories as they are before their logs are opened.
 
 Rules:
 - A directory `TOPIC-N` is a partition; its topic id is in `partition.metadata`, if that can be read.
 - Topic ids that differ in at most two bytes are one id: a flipped byte in the file changes no more than that.
+- The ids of the cluster and of the directory are in `meta.properties`. A directory without a cluster gets a new one.
 - Nothing is written and no log is opened. A file that the system refuses to read is an error that names it.
 """
 
@@ -12,19 +13,21 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
-from kafkawire.broker._metadata.topics import check_name
+from kafkawire.broker._metadata.topics import NO_ID, check_name
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log import LOG_SUFFIX as LOG
 from kafkawire.log import SNAPSHOT_SUFFIX as SNAPSHOT
 from kafkawire.log import checkpoints, decode_snapshot
 from kafkawire.log.errors import storage_errors
 from kafkawire.log.storage.files import read_file
+from kafkawire.messages import parse_uuid, uuid_text
 from kafkawire.messages.errors import InvalidTopicError
 from kafkawire.records.walk import headers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -32,6 +35,20 @@ if TYPE_CHECKING:
 
 _PARTITION: Final = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<number>[0-9]{1,10})")
 _BYTES_OF_ONE_FLIP: Final = 2
+
+
+def cluster_id_of(files: FileSystem, root: Path) -> str:
+    """The cluster id of a directory, or a new one."""
+    found = checkpoints.read_properties(files, root / checkpoints.META) or {}
+    return found.get("cluster.id") or uuid_text(uuid4())
+
+
+def directory_id_of(properties: Mapping[str, str]) -> UUID:
+    """The id that a directory states; none if it cannot be read, because nothing depends on it."""
+    try:
+        return parse_uuid(properties["directory.id"])
+    except ValueError:
+        return NO_ID
 
 
 @dataclass(frozen=True)

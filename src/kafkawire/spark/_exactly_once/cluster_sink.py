@@ -4,6 +4,8 @@ Rules:
 - Transactions are ended at the same time, at most `_AT_ONCE` of them, so that readers see little of half a batch.
 - INVALID_TXN_STATE, PRODUCER_FENCED and INVALID_PRODUCER_EPOCH say that a transaction was aborted. An unknown
   transactional id, or another producer id, says nothing: the cluster has forgotten the transaction.
+- The driver opens the administration with every batch. It knows the brokers of the cluster and not its topics, because
+  the metadata of all topics may be large.
 - To abort what remains is tidying: its errors are logged, because open transactions end by their timeout.
 - A process keeps the log of decisions of a named sink from batch to batch, with its connections, for the last `_KEPT`
   sinks. After an error a log is closed, and read again by the next batch.
@@ -13,20 +15,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from kafkawire.client import FatalTransactionError
+from kafkawire.client import Cluster, FatalTransactionError, TransactionAdmin
+from kafkawire.client.options import ProducerOptions, read_options
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import ErrorCode, KafkaError
 from kafkawire.spark._exactly_once.decision import Decision, Outcome, Part
 from kafkawire.spark._exactly_once.decision_log import DecisionLog
 from kafkawire.spark._exactly_once.protocol import abort_batch, commit_batch, commit_once, complete
-from kafkawire.spark._exactly_once.sink_admin import SinkAdmin
 from kafkawire.spark.errors import SinkError
 from kafkawire.wire import NegotiationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from kafkawire.client import PreparedTransaction
     from kafkawire.spark._exactly_once.names import SinkNames
@@ -41,6 +43,24 @@ _ONGOING: Final = "Ongoing"
 _KEPT: Final = 4
 _log = logging.getLogger("kafkawire.spark")
 _logs: dict[tuple[object, ...], DecisionLog] = {}
+
+
+class SinkAdmin(TransactionAdmin):
+    """Ends, describes, lists and fences transactions, with the options of a producer."""
+
+    def __init__(self, client: Mapping[str, str]) -> None:
+        self._cluster = Cluster(read_options(ProducerOptions, client, {}))
+        self._cluster.allow_creation = False
+
+    async def __aenter__(self) -> Self:
+        await self._cluster.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._cluster.close()
+
+    async def _know(self, topics: set[str]) -> None:
+        await self._cluster.refresh(topics)
 
 
 class ClusterSink:
