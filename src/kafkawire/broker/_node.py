@@ -19,7 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker._acls.entries import Entries
+from kafkawire.broker._config.client_metrics import ClientMetricsConfigs
 from kafkawire.broker._config.group_settings import GroupConfigs
+from kafkawire.broker._config.settings import CLIENT_METRICS_RESOURCE, GROUP_RESOURCE
 from kafkawire.broker._dispatch.write_group import WriteGroup
 from kafkawire.broker._metadata.changes import Changes, NewTopic
 from kafkawire.broker._metadata.directories import cluster_id_of, directory_id_of
@@ -94,6 +96,9 @@ class Node:
                 properties={"node.id": str(self.id), "cluster.id": self.cluster_id},
             )
         self.group_configs = GroupConfigs(config)
+        self.client_metrics = ClientMetricsConfigs()
+        self.own_settings = {GROUP_RESOURCE: self.group_configs, CLIENT_METRICS_RESOURCE: self.client_metrics}
+        """Settings of resources that nothing else describes, by type."""
         self.directory_id = directory_id_of(self.logs.properties)
         self.topics = Topics()
         self.watches: dict[tuple[str, int], set[Watch]] = {}

@@ -121,20 +121,11 @@ def test_the_oldest_version_returns_only_whether_it_is_the_default(node: Node) -
     assert {each.name: each.is_default for each in found} == {"retention.ms": False, "segment.bytes": True}
 
 
-@pytest.mark.parametrize("kind", [0, 8, 16, 99])
+@pytest.mark.parametrize("kind", [0, 8, 99])
 def test_other_resources_have_no_settings(node: Node, kind: int) -> None:
     assert describe(node, kind, "x").error_code == ErrorCode.INVALID_REQUEST
-    assert change(node, kind, "x", ("a", SET, "b")) == ErrorCode.INVALID_REQUEST
-
-
-def test_a_group_that_does_not_exist_has_the_settings_of_the_broker(node: Node) -> None:
-    described = describe(node, 32, "readers")
-    assert described.error_code == ErrorCode.NONE
-    assert [(each.name, each.value) for each in described.configs] == [
-        ("consumer.assignment.interval.ms", "1000"),
-        ("consumer.heartbeat.interval.ms", "5000"),
-        ("consumer.session.timeout.ms", "45000"),
-    ]
+    for operation in (SET, APPEND):
+        assert change(node, kind, "x", ("a", operation, "b")) == ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,18 @@
-"""Changing settings over the wire: of topics, of groups, of this broker, of all brokers.
+"""Changing settings over the wire: of topics, of groups, of client metrics, of this broker, of all brokers.
 
 Rules:
 - A resource changes whole or not at all, and only after every value was checked.
 - A broker is named by its number, all brokers by the empty name; others are INVALID_REQUEST.
 - The value null restores the default of a setting.
+- Lists of topics and brokers can be appended to, other lists not.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker._config.group_settings import check_group_name
-from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
+from kafkawire.broker._config.settings import BROKER_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
 from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 
@@ -39,18 +40,21 @@ def check_broker(node: Node, name: str) -> None:
 
 def current(node: Node, kind: int, name: str) -> dict[str, str]:
     """The settings a resource has of its own."""
+    check_kind(kind)
     if kind == TOPIC_RESOURCE:
         return dict(find_topic(node, name).configs)
-    if kind == GROUP_RESOURCE:
-        check_group_name(name)
-        return dict(node.group_configs.own.get(name, {}))
-    if kind != BROKER_RESOURCE:
-        raise InvalidRequestError(
-            f"resource type {kind}, expected {TOPIC_RESOURCE} (topic), {BROKER_RESOURCE} (broker) or "
-            f"{GROUP_RESOURCE} (group)"
-        )
+    if kind in node.own_settings:
+        node.own_settings[kind].check_name(name)
+        return dict(node.own_settings[kind].own.get(name, {}))
     check_broker(node, name)
     return dict(node.config.changed.get(name, {}))
+
+
+def check_kind(kind: int) -> None:
+    """Refuse resources that have no settings here."""
+    if kind not in SCOPES:
+        expected = ", ".join(f"{number} ({scope})" for number, scope in SCOPES.items())
+        raise InvalidRequestError(f"resource type {kind}, expected one of {expected}")
 
 
 def check_count(count: int) -> None:
@@ -68,10 +72,11 @@ async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | No
         if not validate_only:
             await node.changes.run(node.changes.topic_settings(find_topic(node, name), changes))
         return
-    if kind == GROUP_RESOURCE:
-        node.group_configs.check({key: value for key, value in {**own, **changes}.items() if value is not None})
+    if kind in node.own_settings:
+        after = {key: value for key, value in {**own, **changes}.items() if value is not None}
+        await asyncio.to_thread(node.own_settings[kind].check, after)  # regular expressions take long to compile
         if not validate_only:
-            await node.changes.run(node.changes.group_settings(name, changes))
+            await node.changes.run(node.changes.own_settings(kind, name, changes))
         return
     for key, value in changes.items():
         node.config.check_change(name, key, value)
@@ -81,16 +86,14 @@ async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | No
 
 def combine(node: Node, kind: int, name: str, key: str, operation: int, value: str | None) -> str | None:
     """The value of a setting after an operation: its new text, or None for the default."""
-    if operation == DELETE:
+    if operation == DELETE or value is None:
         return None
-    if value is None:
-        raise InvalidRequestError(f"{key}: null is not a value")
     if operation == SET:
         return value
     if operation not in (APPEND, SUBTRACT):
         raise InvalidRequestError(f"{key}: operation {operation}, expected 0 to 3")
-    known = keys(SCOPES.get(kind, "topic")).get(key)
-    if known is None or known.type is not ConfigType.LIST:
+    known = keys(SCOPES[kind]).get(key)
+    if known is None or known.type is not ConfigType.LIST or kind not in (TOPIC_RESOURCE, BROKER_RESOURCE):
         raise InvalidConfigError(f"{key}: not a list setting; APPEND and SUBTRACT are not allowed")
     words = _words(current(node, kind, name).get(key, known.default or ""))
     given = _words(value)

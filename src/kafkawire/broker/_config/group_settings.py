@@ -1,89 +1,116 @@
-"""Settings of single groups (KIP-848, `--entity-type groups`): names, checks, and the values that apply.
+"""Settings of single groups (KIP-848, KIP-932, KIP-1071, `--entity-type groups`): names, checks, values that apply.
 
 Rules:
-- A group need not exist to have settings. The empty name is not a group.
+- A group need not exist to have settings, and any group may have those of all types of groups.
 - A value must lie within the broker's limits when it is set. Limits may change later, so a value that lies outside
   counts as the nearest limit.
 - The session timeout of a group must be longer than its heartbeat interval.
-- Without an own value the broker's setting applies.
+- Without an own value the broker's setting applies, or the default if brokers have no such setting.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker._config.settings import Setting, Source, keys
-from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+from kafkawire.broker._config.own_settings import OwnSettings
+from kafkawire.broker._config.settings import GROUP_RESOURCE, SCOPES, ConfigType, Setting, Source, keys
+from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkawire.broker._config.settings import BrokerConfig
 
-SCOPE: Final = "group"
+SCOPE: Final = SCOPES[GROUP_RESOURCE]
 SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
+_TYPES: Final = ("consumer", "share", "streams")
+_RANGED: Final = {
+    "consumer": ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"),
+    "share": (
+        "session.timeout.ms",
+        "heartbeat.interval.ms",
+        "assignment.interval.ms",
+        "delivery.count.limit",
+        "partition.max.record.locks",
+        "record.lock.duration.ms",
+    ),
+    "streams": ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"),
+}
 _LIMITS: Final = {
-    SESSION_TIMEOUT: ("group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
-    HEARTBEAT_INTERVAL: ("group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
-    ASSIGNMENT_INTERVAL: ("group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"),
+    f"{kind}.{name}": (f"group.{kind}.min.{name}", f"group.{kind}.max.{name}")
+    for kind, names in _RANGED.items()
+    for name in names
+}
+"""The broker's limits of a value, by name of the setting."""
+_STANDBY_REPLICAS: Final = "streams.num.standby.replicas"
+_MOST_STANDBY_REPLICAS: Final = "group.streams.max.standby.replicas"
+_MOST: Final = 2**31 - 1
+_DURATION: Final = r"P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d{0,9})?S)?)?"
+_WORDS: Final = {
+    "share.auto.offset.reset": re.compile(f"earliest|latest|by_duration:(?i:{_DURATION})", re.ASCII),
+    "share.isolation.level": re.compile("read_committed|read_uncommitted"),
 }
 
 
-def check_group_name(name: str) -> None:
-    """Refuse the empty name."""
-    if not name:
-        raise InvalidRequestError("the settings of a group need its name, found ''")
-
-
-class GroupConfigs:
+class GroupConfigs(OwnSettings):
     """The settings of all groups that have own ones, by name of the group."""
 
-    def __init__(self, config: BrokerConfig) -> None:
-        self._config = config
-        self.own: dict[str, dict[str, str]] = {}
+    what = "group"
 
-    def change(self, group: str, changes: Mapping[str, str | None]) -> None:
-        """Set values; None restores the broker's."""
-        after = {name: value for name, value in {**self.own.get(group, {}), **changes}.items() if value is not None}
-        self.own.pop(group, None)
-        if after:
-            self.own[group] = after
+    def __init__(self, config: BrokerConfig) -> None:
+        super().__init__()
+        self._config = config
 
     def check(self, after: Mapping[str, str]) -> None:
-        """Refuse settings that no group can have."""
         for name, value in after.items():
-            key = keys(SCOPE).get(name)
-            if key is None:
+            self._check_value(name, value)
+        for kind in _TYPES:
+            timeout, interval = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+            if after and self._within(after, timeout) <= self._within(after, interval):
                 raise InvalidConfigError(
-                    f"{name}: a group has no such setting, expected one of {', '.join(keys(SCOPE))}"
+                    f"{timeout}: found {self._within(after, timeout)}, expected more than {interval}, which is "
+                    f"{self._within(after, interval)}"
                 )
-            key.check(value)
-            least, most = (self._config.integer(limit) for limit in _LIMITS[name])
-            if not least <= int(value) <= most:
-                raise InvalidConfigError(f"{name}: found {value}, expected {least} to {most}")
-        session, interval = self._within(after, SESSION_TIMEOUT), self._within(after, HEARTBEAT_INTERVAL)
-        if after and session <= interval:
-            raise InvalidConfigError(
-                f"{SESSION_TIMEOUT}: found {session}, expected more than {HEARTBEAT_INTERVAL}, which is {interval}"
-            )
 
     def integer(self, group: str, name: str) -> int:
-        """The value that applies to a group."""
-        own = self.own.get(group)
-        if own is None or name not in own:
-            return self._config.integer(keys(SCOPE)[name].server[0])
-        return self._within(own, name)
+        """The number that applies to a group."""
+        return self._within(self.own.get(group, {}), name)
 
-    def settings(self, group: str, name: str) -> list[Setting]:
-        """Every value that a group's setting has somewhere, the effective one first."""
-        own = self.own.get(group, {})
+    def text(self, group: str, name: str) -> str:
+        """The value that applies to a group."""
+        return (self.settings(group, name)[0].value or "").strip()
+
+    def settings(self, resource: str, name: str) -> list[Setting]:
+        own = self.own.get(resource, {})
         found = [Setting(own[name], Source.GROUP, name)] if name in own else []
-        return [*found, *self._config.settings(keys(SCOPE)[name].server[0])]
+        key = keys(SCOPE)[name]
+        if not key.server:
+            return [*found, Setting(key.default, Source.DEFAULT, name)]
+        return [*found, *self._config.settings(key.server[0])]
+
+    def _check_value(self, name: str, value: str) -> None:
+        key = keys(SCOPE).get(name)
+        if key is None:
+            raise InvalidConfigError(f"{name}: a group has no such setting, expected one of {', '.join(keys(SCOPE))}")
+        key.check(value)
+        if name in _WORDS and not _WORDS[name].fullmatch(value.strip()):
+            raise InvalidConfigError(f"{name}: found {value!r}, expected {key.doc}")
+        if key.type is ConfigType.INT:
+            least, most = self._limits(name)
+            if not least <= int(value) <= most:
+                raise InvalidConfigError(f"{name}: found {value}, expected {least} to {most}")
+
+    def _limits(self, name: str) -> tuple[int, int]:
+        if name in _LIMITS:
+            least, most = _LIMITS[name]
+            return self._config.integer(least), self._config.integer(most)
+        return 0, self._config.integer(_MOST_STANDBY_REPLICAS) if name == _STANDBY_REPLICAS else _MOST
 
     def _within(self, own: Mapping[str, str], name: str) -> int:
         if name not in own:
             return self._config.integer(keys(SCOPE)[name].server[0])
-        least, most = (self._config.integer(limit) for limit in _LIMITS[name])
+        least, most = self._limits(name)
         return min(max(int(own[name]), least), most)

@@ -24,8 +24,13 @@ from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
-SCOPES: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker", GROUP_RESOURCE: "group"}
+TOPIC_RESOURCE, BROKER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE = 2, 4, 16, 32
+SCOPES: Final = {
+    TOPIC_RESOURCE: "topic",
+    BROKER_RESOURCE: "broker",
+    CLIENT_METRICS_RESOURCE: "client-metrics",
+    GROUP_RESOURCE: "group",
+}
 """The scope of the table that a type of resource has."""
 _TABLE: Final = Path(__file__).with_name("configs.tsv")
 _HOUR, _MINUTE = 3_600_000, 60_000
@@ -41,6 +46,7 @@ class Source(IntEnum):
     ALL_BROKERS = 3
     STATIC = 4
     DEFAULT = 5
+    CLIENT_METRICS = 7
     GROUP = 8
 
 
@@ -247,7 +253,7 @@ _INTERNAL_PREFIXES: Final = {
 
 @cache
 def keys(scope: str) -> dict[str, ConfigKey]:
-    """The settings of a broker, a topic or a group, by name."""
+    """The settings of a broker, a topic, a group or a subscription to client metrics, by name."""
     found = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines()[1:]:
         where, name, kind, default, mode, server, doc = line.split("\t")
@@ -258,6 +264,8 @@ def keys(scope: str) -> dict[str, ConfigKey]:
 
 
 def _parse(kind: ConfigType, text: str) -> object:
+    if "_" in text and kind in (ConfigType.INT, ConfigType.SHORT, ConfigType.LONG, ConfigType.DOUBLE):
+        raise ValueError(text)  # Python allows underscores between digits, Kafka does not
     if kind is ConfigType.BOOLEAN:
         if text.strip().lower() not in ("true", "false"):
             raise ValueError(text)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import uuid4
 
-from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, keys
+from kafkawire.broker._config.settings import BROKER_RESOURCE, SCOPES, TOPIC_RESOURCE, keys
 from kafkawire.broker._metadata.journal.records import records
 from kafkawire.broker._metadata.journal.state import config_records, partition_records
 from kafkawire.broker._metadata.topics import Topic
@@ -204,12 +204,12 @@ class Changes:
             yield from self._apply(topic)
         log_event("broker configured", node=name, settings=words(changes))
 
-    def group_settings(self, name: str, changes: Mapping[str, str | None]) -> BackgroundWork[None]:
-        """Change settings of a group; None restores the broker's."""
+    def own_settings(self, kind: int, name: str, changes: Mapping[str, str | None]) -> BackgroundWork[None]:
+        """Change settings of a group or of a subscription to client metrics; None restores the default."""
         node = self._node
-        yield partial(node.journal.write, list(config_records(GROUP_RESOURCE, name, changes)))
-        node.group_configs.change(name, changes)
-        log_event("group configured", group=name, settings=words(changes))
+        yield partial(node.journal.write, list(config_records(kind, name, changes)))
+        node.own_settings[kind].change(name, changes)
+        log_event(f"{node.own_settings[kind].what} configured", name=name, settings=words(changes))
 
     def producer_id_block(self) -> BackgroundWork[None]:
         """Make the next block of producer ids durable, unless there are ids left."""
@@ -289,5 +289,5 @@ def words(settings: Mapping[str, str | None]) -> str:
 def _word(name: str, value: str | None) -> str:
     if value is None:
         return "default"
-    key = keys("broker").get(name) or keys("topic").get(name) or keys("group").get(name)
+    key = next((keys(scope)[name] for scope in SCOPES.values() if name in keys(scope)), None)
     return "hidden" if key is None or key.is_sensitive else value

@@ -58,8 +58,9 @@ def _replay(node: Node) -> list[FeatureLevelRecord]:
     node.removed = state.removed
     for resource, changes in state.broker_settings.items():
         node.config.change(resource, changes)
-    for group, changes in state.group_settings.items():
-        node.group_configs.change(group, changes)
+    for kind, configs in node.own_settings.items():
+        for name, changes in state.own_settings.get(kind, {}).items():
+            configs.change(name, changes)
     node.producer_ids.restore(state.next_producer_id)
     node.acls = state.acls
     node.leader_epoch = state.leader_epoch
@@ -95,7 +96,8 @@ def _is_removed(node: Node, name: str) -> bool:
 
 def _shorten_journal(node: Node) -> None:
     topics = sum(1 + topic.partitions + len(topic.configs) for topic in node.topics)
-    live = 2 + topics + len(node.acls) + sum(map(len, node.group_configs.own.values()))
+    live = 2 + topics + len(node.acls)
+    live += sum(len(own) for configs in node.own_settings.values() for own in configs.own.values())
     if len(node.journal) > JOURNAL_SLACK + 4 * live:
         node.journal.replace(everything(node))
         node.logs.checkpoint()

@@ -2,7 +2,8 @@
 
 Rules:
 - Settings that the request does not name are reset to their defaults.
-- A resource that occurs twice: INVALID_REQUEST for it (`_config.alterations` has the rest).
+- A resource, or a setting of it, that occurs twice, and a value that is null: INVALID_REQUEST for the resource
+  (`_config.alterations` has the rest).
 """
 
 from __future__ import annotations
@@ -37,14 +38,24 @@ async def handle(node: Node, request: AlterConfigsRequest, context: RequestConte
             if times[kind, name] > 1:
                 raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
             check_count(len(resource.configs))
-            gone = dict.fromkeys(current(node, kind, name))
-            changes = {**gone, **{config.name: config.value for config in resource.configs}}
+            changes = {**dict.fromkeys(current(node, kind, name)), **_values(resource)}
             await alter(node, kind, name, changes, validate_only=request.validate_only)
         except KafkaError as error:
             answer = Refusal.of(error)
         response.responses.append(_result(resource, answer))
         await context.yield_if_due()
     return response
+
+
+def _values(resource: Resource) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for config in resource.configs:
+        if config.name in found:
+            raise InvalidRequestError(f"setting {config.name} occurs more than once")
+        if config.value is None:
+            raise InvalidRequestError(f"{config.name}: null is not a value")
+        found[config.name] = config.value
+    return found
 
 
 def _result(resource: Resource, answer: Refusal) -> Result:

@@ -1,4 +1,4 @@
-"""DescribeConfigs: v0-4. The settings of a topic or of the broker, with the source of each value.
+"""DescribeConfigs: v0-4. The settings of a topic, the broker, a group or client metrics, with sources.
 
 Rules:
 - Without keys (null or empty) all settings are returned. An unknown key is left out.
@@ -8,7 +8,7 @@ Rules:
 - Synonyms (v1+) are all values of a setting, the effective one first. A default is a synonym only under the first name
   that a setting has for brokers, and only if it is not null. Types and documentation come from v3 on.
 - The message of a resource without an error is empty, not null.
-- A group need not exist to have settings. Tools ask for those of every group.
+- Groups and subscriptions to client metrics need not exist to have settings. Tools ask for those of every group.
 - Secrets are null.
 """
 
@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._config.alterations import check_broker, find_topic
-from kafkawire.broker._config.group_settings import check_group_name
+from kafkawire.broker._config.alterations import check_broker, check_kind, find_topic
 from kafkawire.broker._config.settings import (
     BROKER_RESOURCE,
     GROUP_RESOURCE,
@@ -29,7 +28,7 @@ from kafkawire.broker._config.settings import (
 )
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import DescribeConfigsResponse
-from kafkawire.messages.errors import InvalidRequestError, KafkaError
+from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,6 +83,7 @@ async def _wanted(request: DescribeConfigsRequest, context: RequestContext) -> d
 def _settings(
     node: Node, kind: int, name: str, wanted: set[str] | None
 ) -> Iterator[tuple[ConfigKey, str | None, list[Setting]]]:
+    check_kind(kind)
     if kind == TOPIC_RESOURCE:
         configs = find_topic(node, name).configs
         for key in _keys("topic", wanted):
@@ -96,13 +96,11 @@ def _settings(
                 settings = [each for each in settings if each.source == Source.ALL_BROKERS]
             if settings:
                 yield key, settings[0].value, settings
-    elif kind == GROUP_RESOURCE:
-        check_group_name(name)
-        for key in _keys("group", wanted):
-            settings = node.group_configs.settings(name, key.name)
-            yield key, settings[0].value, settings
     else:
-        raise InvalidRequestError(f"resource type {kind}, expected 2 (topic), 4 (broker) or 32 (group)")
+        node.own_settings[kind].check_name(name)
+        for key in _keys(SCOPES[kind], wanted):
+            settings = node.own_settings[kind].settings(name, key.name)
+            yield key, settings[0].value, settings
 
 
 def _keys(scope: str, wanted: set[str] | None) -> Iterable[ConfigKey]:
@@ -137,9 +135,9 @@ def _describe(
 
 
 def _primary_name(key: ConfigKey) -> str | None:
-    if key.scope == SCOPES[BROKER_RESOURCE]:
-        return key.name
-    return key.server[0] if key.server else None
+    if key.server:
+        return key.server[0]
+    return key.name if key.scope in (SCOPES[BROKER_RESOURCE], SCOPES[GROUP_RESOURCE]) else None
 
 
 def _result(kind: int, name: str, answer: Refusal) -> DescribeConfigsResponse.DescribeConfigsResult:

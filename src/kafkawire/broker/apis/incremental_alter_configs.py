@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._config.alterations import alter, check_count, combine
+from kafkawire.broker._config.alterations import DELETE, alter, check_count, check_kind, combine
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import IncrementalAlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
@@ -52,11 +52,18 @@ async def handle(
 async def _alter(node: Node, resource: Resource, *, validate_only: bool) -> None:
     kind, name = resource.resource_type, resource.resource_name
     check_count(len(resource.configs))
-    changes: dict[str, str | None] = {}
+    seen: set[str] = set()
     for config in resource.configs:
-        if config.name in changes:
+        if config.name in seen:
             raise InvalidRequestError(f"setting {config.name} occurs more than once")
-        changes[config.name] = combine(node, kind, name, config.name, config.config_operation, config.value)
+        if config.value is None and config.config_operation != DELETE:
+            raise InvalidRequestError(f"{config.name}: null is not a value")
+        seen.add(config.name)
+    check_kind(kind)
+    changes = {
+        config.name: combine(node, kind, name, config.name, config.config_operation, config.value)
+        for config in resource.configs
+    }
     await alter(node, kind, name, changes, validate_only=validate_only)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE
+from kafkawire.broker._config.settings import BROKER_RESOURCE
 from kafkawire.broker._metadata.journal.state import config_records, topic_records
 from kafkawire.messages import ProducerIdsRecord, RegisterBrokerRecord
 
@@ -54,7 +54,8 @@ def everything(node: Node) -> Iterator[Message]:
     yield from node.acls.records()
     for name, values in node.config.changed.items():
         yield from config_records(BROKER_RESOURCE, name, values)
-    for group, values in node.group_configs.own.items():
-        yield from config_records(GROUP_RESOURCE, group, values)
+    for kind, configs in node.own_settings.items():
+        for name, values in configs.own.items():
+            yield from config_records(kind, name, values)
     for topic in node.topics:
         yield from records(node, topic)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
-GROUP_RESOURCE: Final = 32
 
 
 class JournalState:
@@ -51,7 +50,8 @@ class JournalState:
         self.removed: dict[UUID, str] = {}
         """The name of each removed topic by id; '' if the journal does not say it."""
         self.broker_settings: dict[str, dict[str, str | None]] = {}
-        self.group_settings: dict[str, dict[str, str | None]] = {}
+        self.own_settings: dict[int, dict[str, dict[str, str | None]]] = {}
+        """Settings of groups and of subscriptions to client metrics, by type of the resource and name."""
         self.loose_settings: dict[str, dict[str, str]] = {}
         """Settings of topics that the journal never created, by name."""
         self.features: dict[str, int] = {}
@@ -109,10 +109,9 @@ class JournalState:
         if change.resource_type == BROKER_RESOURCE:
             self.broker_settings.setdefault(change.resource_name, {})[change.name] = change.value
             return
-        if change.resource_type == GROUP_RESOURCE:
-            self.group_settings.setdefault(change.resource_name, {})[change.name] = change.value
-            return
         if change.resource_type != TOPIC_RESOURCE:
+            resources = self.own_settings.setdefault(change.resource_type, {})
+            resources.setdefault(change.resource_name, {})[change.name] = change.value
             return
         topic = self.topics.find(change.resource_name)
         settings = self.loose_settings.setdefault(change.resource_name, {}) if topic is None else topic.configs
