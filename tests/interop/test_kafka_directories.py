@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.interop.apache_kafka import NEWEST, PREVIOUS, ApacheKafka
@@ -13,10 +13,14 @@ from tests.log.batches import batch, records
 
 from kafkawire.broker._metadata.journal.log import JournalError
 from kafkawire.cli.main import main
+from kafkawire.client import BulkReader, TopicPartition
+from kafkawire.client.blocking import Admin, Producer
 from kafkawire.inspect import read_directories
 from kafkawire.log import DiskFiles, LogDirectory
 from kafkawire.log._offline.findings import verify_paths
 from kafkawire.log._offline.log_file import open_log
+from kafkawire.messages import OffsetFetchRequest
+from kafkawire.messages.errors import ErrorCode
 from kafkawire.testing._running import RunningBroker
 
 if TYPE_CHECKING:
@@ -25,12 +29,14 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 aiokafka = pytest.importorskip("aiokafka", reason="aiokafka produces what Kafka writes")
 JOURNAL = "__cluster_metadata-0"
+OPEN = "left open"
+"""The transactional id whose transaction was open when the broker stopped."""
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 
 
 @pytest.fixture(scope="module", params=[NEWEST, PREVIOUS], ids=lambda release: release.version)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that a broker of each release wrote: every codec, transactions, a compacted topic, a group."""
+    """A directory that a broker of each release wrote: every codec, transactions, a compacted topic, groups."""
     directory = tmp_path_factory.mktemp("theirs")
     with ApacheKafka(request.param).broker(directory) as address:
         asyncio.run(_produce(address))
@@ -44,7 +50,10 @@ async def _produce(address: str) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=address)
     await admin.start()
     await admin.create_topics(
-        [NewTopic("plain", 1, 1), NewTopic("transactions", 1, 1), NewTopic("keys", 1, 1, topic_configs=compacted)]
+        [
+            *(NewTopic(name, 1, 1) for name in ("plain", "transactions", "open")),
+            NewTopic("keys", 1, 1, topic_configs=compacted),
+        ]
     )
     await admin.close()
     for codec in CODECS:
@@ -58,6 +67,10 @@ async def _produce(address: str) -> None:
             await producer.begin_transaction()
             await producer.send_and_wait("transactions", b"%d" % number)
             await (producer.abort_transaction() if number % 2 else producer.commit_transaction())
+    async with aiokafka.AIOKafkaProducer(bootstrap_servers=address, transactional_id=OPEN) as producer:
+        await producer.begin_transaction()
+        await producer.send_and_wait("open", b"never committed")
+        await producer.send_offsets_to_transaction({aiokafka.TopicPartition("plain", 0): 7}, "copier")
     async with aiokafka.AIOKafkaConsumer(
         "plain", bootstrap_servers=address, group_id="readers", auto_offset_reset="earliest", enable_auto_commit=False
     ) as consumer:
@@ -162,6 +175,41 @@ def test_our_broker_goes_on_where_kafka_stopped(copy: Path, capsys: pytest.Captu
         assert group is not None
         assert group.offsets["plain", 0].offset == 1
     assert main(["log", "repair", str(copy)]) == 0
+
+
+def test_our_coordinator_goes_on_with_the_transactional_ids_of_kafka(copy: Path) -> None:
+    assert main(["log", "repair", str(copy), "--adopt", "--apply"]) == 0
+    plain = TopicPartition("plain", 0)
+    with RunningBroker(copy) as broker:
+        server: Any = {"bootstrap_servers": broker.bootstrap_servers}
+        with Admin(**server) as admin:
+            ended, opened = admin.describe_transactions(["t", OPEN])
+            assert (ended.state, ended.start_ms is None, ended.partitions) == ("CompleteAbort", False, [])
+            assert (opened.state, opened.timeout_ms) == ("Ongoing", 60_000)
+            assert sorted(place.topic for place in opened.partitions) == ["__consumer_offsets", "open"]
+            (known,) = admin.describe_producers([TopicPartition("open", 0)])[TopicPartition("open", 0)]
+            assert (known.producer_id, known.open_since) == (opened.producer_id, 0)
+            assert _stable_offset_error(admin, "copier") == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        for name, topic, before in (("t", "transactions", ended), (OPEN, "open", opened)):
+            with Producer(**server, transactional_id=name) as producer, producer.transaction():
+                producer.send(topic, b"from us")
+                producer.send_offsets_to_transaction({plain: 9}, "copier")
+            with Admin(**server) as admin:
+                (after,) = admin.describe_transactions([name])
+            assert (after.state, after.producer_id) == ("CompleteCommit", before.producer_id)
+            assert after.producer_epoch > before.producer_epoch
+            with BulkReader(**server, isolation_level="read_committed") as reader:
+                found = [value for part in reader.read(topic, 0, 0) for value in part.column("value").to_pylist()]
+            assert found == ([b"0", b"2", b"4", b"from us"] if name == "t" else [b"from us"])
+        with Admin(**server) as admin:
+            assert admin.list_group_offsets("copier")[plain].offset == 9
+
+
+def _stable_offset_error(admin: Admin, group: str) -> int:
+    topics = [OffsetFetchRequest.OffsetFetchRequestTopics(name="plain", partition_indexes=[0])]
+    asked = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=topics)
+    answer: Any = admin.raw(OffsetFetchRequest(groups=[asked], require_stable=True), version=9)
+    return int(answer.groups[0].topics[0].partitions[0].error_code)
 
 
 def test_kafka_goes_on_after_our_repair(kafka: ApacheKafka, made: Path, tmp_path: Path) -> None:

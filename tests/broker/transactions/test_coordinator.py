@@ -150,6 +150,7 @@ class TestInitiation:
             EPOCH + 1,
             last,
         )
+        assert scene.current.client_level == (level if level == 2 else 0)
         assert scene.initiate().error is CONCURRENT
         scene.complete()
         assert answered(scene.initiate()) == (NONE, ID, EPOCH + 2)

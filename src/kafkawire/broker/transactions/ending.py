@@ -2,7 +2,7 @@
 
 Rules:
 - Up to level 1 of transaction.version the epoch stays. A decision that was made already is answered again, and the
-  other one is INVALID_TXN_STATE.
+  other one is INVALID_TXN_STATE. The record has level 0, as in Kafka.
 - From level 2 on (KIP-890) the epoch rises with the end: the prepared record and the markers have the next one. A
   request with the epoch before is a retry. Late requests of earlier transactions therefore cannot end a later one.
 - The last usable epoch is followed by a new producer id. It is in the prepared record, and replaces the old one when
@@ -123,9 +123,10 @@ def _prepare(entry: Entry, commit: bool, level: int, now: int, take_id: Callable
     current = entry.current
     state = prepared(commit=commit)
     is_open = current.state is State.ONGOING
-    changes: dict[str, Any] = {"client_level": level, "started_at": current.started_at if is_open else now}
+    changes: dict[str, Any] = {"client_level": 0, "started_at": current.started_at if is_open else now}
     producer_id, epoch = current.producer_id, current.epoch
     if level >= EPOCH_PER_TRANSACTION:
+        changes["client_level"] = level
         next_id = take_id() if current.is_exhausted else NO_PRODUCER
         epoch = min(current.epoch + 1, LAST_EPOCH)
         changes |= {"epoch": epoch, "last_epoch": current.epoch, "next_producer_id": next_id}
