@@ -18,6 +18,7 @@ import kafkawire.client
 from kafkawire.client import blocking
 from kafkawire.client.errors import AbortableTransactionError, ClientError
 from kafkawire.messages.errors import KafkaError
+from torture.exactly_once.kafka_python import KafkaPythonWorker
 from torture.exactly_once.worker import FATAL, GROUP, INPUT, MustAbortError, MustEndError, Task, Worker
 
 if TYPE_CHECKING:
@@ -301,6 +302,7 @@ class KafkawireWorker(Worker):
 LIBRARIES: Final[dict[str, type[Worker]]] = {
     "aiokafka": AiokafkaWorker,
     "confluent": ConfluentWorker,
+    "kafka-python": KafkaPythonWorker,
     "kafkawire": KafkawireWorker,
 }
 

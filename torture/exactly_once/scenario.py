@@ -59,9 +59,13 @@ SETTINGS: Final = {
 TEAMS: Final = (
     ("confluent", "confluent"),
     ("confluent", "aiokafka"),
+    ("kafka-python", "kafkawire"),
     ("kafkawire", "kafkawire"),
     ("kafkawire", "confluent", "kafkawire"),
 )
+ASSIGNED_ONLY: Final = frozenset({"aiokafka", "kafka-python"})
+"""aiokafka does not wait for the open transactions of others, so it cannot share partitions exactly once. A poll of
+kafka-python may end while it takes its assignment in, and it then has none."""
 FAULTS_OF_WORKERS: Final = ("worker killed", "zombie", "stall", "quiet")
 FAULTS: Final = ("broker killed", "broker stopped", *FAULTS_OF_WORKERS)
 PLACES: Final = [(topic, index) for topic in OUTPUTS for index in range(PARTITIONS)]
@@ -202,8 +206,7 @@ class Campaign:
         self.slots: list[Slot] = []
         for number, library in enumerate(libraries):
             partitions = tuple(range(number, PARTITIONS, len(libraries)))
-            # aiokafka does not wait for the open transactions of others, so it cannot share partitions exactly once.
-            shared = is_group and "aiokafka" not in libraries
+            shared = is_group and not ASSIGNED_ONLY & {*libraries}
             self.slots.append(Slot(library, number, () if shared else partitions, self))
 
     def run(self, rounds: Callable[[], bool], tell: Callable[[str], None]) -> tuple[int, History]:
