@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.filled_broker import TIME, FilledBroker
 
+from kafkawire.client import BulkReader, RequestTimeoutError
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._topics.groups import commit_group
-from kafkawire.spark._topics.lookup import OffsetRange, plan_batch
+from kafkawire.spark._topics.lookup import OffsetRange, TopicLookup, plan_batch
 from kafkawire.spark._topics.options import TopicOptions
 
 if TYPE_CHECKING:
@@ -97,6 +99,25 @@ def test_unreadable_topics_are_refused_with_a_reason(
 def test_a_lookup_that_fails_for_a_while_is_tried_again(broker: FilledBroker) -> None:
     broker.fail_next("ListOffsets", "LEADER_NOT_AVAILABLE", times=2)
     assert plan(broker, subscribe="my-orders-2") == [OffsetRange("my-orders-2", 0, 0, 3)]
+
+
+def test_an_unreachable_broker_is_given_up_after_the_time_of_one_lookup() -> None:
+    attempts: list[str] = []
+
+    class Unreachable(BulkReader):
+        def partitions(self, topic: str) -> list[int]:
+            attempts.append(topic)
+            return super().partitions(topic)
+
+    with socket.socket() as nobody_listens:
+        nobody_listens.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{nobody_listens.getsockname()[1]}"
+        given = {"kafka.bootstrap.servers": place, "subscribe": "orders", "kafka.default.api.timeout.ms": "300"}
+        options = TopicOptions.parse(given, is_stream=False)
+        lookup = TopicLookup(options, Unreachable(config=dict(options.client)))
+        with pytest.raises(RequestTimeoutError, match=rf"given up after 0.3 s .*no broker answers: {place}"):
+            lookup.partitions()
+    assert attempts == ["orders"]
 
 
 def test_offsets_of_a_group_are_where_a_read_starts_and_the_earliest_where_it_has_none(broker: FilledBroker) -> None:

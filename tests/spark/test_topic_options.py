@@ -86,6 +86,17 @@ def test_options_of_streams_are_ignored_in_a_batch_with_a_warning(caplog: pytest
     assert "maxOffsetsPerTrigger, maxTriggerDelay: ignored" in caplog.text
 
 
+def test_options_of_javas_client_are_ignored_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        options = parse(kafka__client__rack="r1", kafka__receive__buffer__bytes="65536", kafka__fetch__maxx__bytes="9")
+    assert dict(options.client) == {"bootstrap.servers": "k1:9092,k2:9092"}
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 3
+    assert "kafka.client.rack is ignored: no option 'client.rack' for the consumer: records are read from" in lines[0]
+    assert lines[1].startswith("kafka.receive.buffer.bytes is ignored")
+    assert lines[2].endswith("did you mean 'fetch.max.bytes'?")
+
+
 REFUSED_IN_BOTH = [
     ({"startingOffset": "earliest"}, "no option 'startingOffset' for reading; did you mean startingOffsets?"),
     (

@@ -243,9 +243,9 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
     given: dict[str, str] = {}
     for source in (config or {}, keywords):
         for name, value in source.items():
-            option = known.get(name)
-            if option is None:
-                raise OptionError(_unknown(kind, name))
+            if problem := unknown_option(kind, name):
+                raise OptionError(problem)
+            option = known[name]
             if option in values:
                 raise OptionError(f"option {option} is given twice, as {given[option]!r} and as {name!r}")
             made = values[option] = _coerce(name, value, types[option])
@@ -277,7 +277,15 @@ def _names(kind: type[ClientOptions]) -> dict[str, str]:
     return names
 
 
-def _unknown(kind: type[ClientOptions], name: str) -> str:
+def unknown_option(kind: type[ClientOptions], name: str) -> str | None:
+    """Why a kind of client does not take an option of this name, and which one it may mean; None if it does.
+
+    >>> unknown_option(ConsumerOptions, "fetch.max.bytes")
+    >>> unknown_option(ConsumerOptions, "linger.ms")
+    "option 'linger.ms' is one of the producer, not of the consumer"
+    """
+    if name in _names(kind):
+        return None
     for role, other in _ROLES.items():
         if other is not kind and name in _names(other) and name not in _names(ClientOptions):
             return f"option {name!r} is one of the {role}, not of {_words(kind)}"

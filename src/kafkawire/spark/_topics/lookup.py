@@ -4,7 +4,8 @@ Rules:
 - Offsets or times given by partition must name every partition that is read, and no other.
 - If no record is at or after a start time, the read starts at the end or raises, as the options say. An end time
   without such a record means the end.
-- Look-ups that fail temporarily are retried as often as the options say, in addition to the retries of the client.
+- Look-ups that fail temporarily are retried as often as the options say, in addition to the retries of the client. A
+  look-up that took all its time is not: an unreachable broker fails within `default.api.timeout.ms`.
 - A range is half open, start <= offset < end, and counts offsets: compacted topics have fewer records.
 - Ranges are first split to the largest size allowed. Then large ones are split until there are about as many as
   requested; a small range is not split for that. No split loses or repeats an offset, and parts differ by at most one.
@@ -21,7 +22,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from kafkawire.client import TopicPartition
-from kafkawire.client.errors import is_retriable
+from kafkawire.client.errors import RequestTimeoutError, is_retriable
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import UnknownTopicOrPartitionError
 from kafkawire.spark._topics.groups import read_group
@@ -243,7 +244,7 @@ class TopicLookup:
             try:
                 return attempt()
             except KafkaWireError as error:
-                if not is_retriable(error) or isinstance(error, UnknownTopicOrPartitionError):
+                if not is_retriable(error) or isinstance(error, (UnknownTopicOrPartitionError, RequestTimeoutError)):
                     raise
                 time.sleep(self._options.retry_interval)
         return attempt()

@@ -3,8 +3,10 @@
 Rules:
 - An unknown option raises an error that names the closest known one. An option of streams raises in a batch, or is
   ignored with a warning if the connector ignores it. An option of batches raises in a stream.
-- `kafka.*` options go to the client, which rejects unknown ones. Options that the connector controls itself (where to
-  start, how to decode, when to commit) are rejected here. `kafka.bootstrap.servers` is required.
+- `kafka.*` options go to the client. Unknown ones are ignored with one warning, as by the connector, because most tune
+  Java's client. Unknown options of security raise: a connection must not be less secure than its options say. Options
+  that the connector controls itself (where to start, how to decode, when to commit) are rejected here.
+  `kafka.bootstrap.servers` is required.
 - Of several options for one bound, a global timestamp overrides timestamps by partition, and these override offsets.
 - `kafka.sasl.jaas.config` is parsed for the PLAIN and SCRAM logins. The user and password in it become the client's
   own options.
@@ -20,13 +22,15 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 from kafkawire.client import TopicPartition
-from kafkawire.client.options import ConsumerOptions, read_options
+from kafkawire.client.options import ConsumerOptions, read_options, unknown_option
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._options import choice
 from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kafkawire.client.options import ClientOptions
 
 FORMAT: Final = "kafkawire"
 EARLIEST: Final = -2
@@ -59,8 +63,10 @@ _PREFIX: Final = "kafka."
 _JAAS: Final = re.compile(
     r"\s*[\w.]*(?:PlainLoginModule|ScramLoginModule)\s+required\s+(?P<pairs>(?:\w+\s*=\s*\"[^\"]*\"\s*)+);?\s*"
 )
+_SECURITY: Final = re.compile(r"(ssl|sasl|security)\.")
 _PAIR: Final = re.compile(r"(\w+)\s*=\s*\"([^\"]*)\"")
 _log = logging.getLogger("kafkawire.spark")
+_ignored: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class TopicOptions:
         if "kafkaConsumer.pollTimeoutMs" in options:
             timeout = _number("kafkaConsumer.pollTimeoutMs", options["kafkaConsumer.pollTimeoutMs"])
             client.setdefault("default.api.timeout.ms", str(timeout))
+        client = without_unknown(ConsumerOptions, client)
         try:
             consumer = read_options(ConsumerOptions, client, {})
         except KafkaWireError as error:
@@ -230,6 +237,24 @@ def client_config(given: Mapping[str, str], refused: Mapping[str, str]) -> dict[
     if not config.get("bootstrap.servers", "").strip():
         raise SourceOptionError("kafka.bootstrap.servers is missing, expected host:port, separated by commas")
     return config
+
+
+def without_unknown(kind: type[ClientOptions], client: Mapping[str, str]) -> dict[str, str]:
+    """The options that a kind of client has; a process warns once about each of the others.
+
+    >>> without_unknown(ConsumerOptions, {"bootstrap.servers": "k:9092", "receive.buffer.bytes": "65536"})
+    {'bootstrap.servers': 'k:9092'}
+    """
+    known = dict(client)
+    for name in client:
+        problem = unknown_option(kind, name)
+        if problem is None or _SECURITY.match(name):
+            continue
+        del known[name]
+        if name not in _ignored:
+            _ignored.add(name)
+            _log.warning("kafka.%s is ignored: %s", name, problem)
+    return known
 
 
 def _login(text: str) -> dict[str, str]:

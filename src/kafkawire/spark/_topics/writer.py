@@ -22,13 +22,14 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 
 from kafkawire.client import BulkWriter
+from kafkawire.client.options import ProducerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._columns import COLUMNS
 from kafkawire.spark._exactly_once.cluster_sink import abort_on_cluster, commit_on_cluster
 from kafkawire.spark._exactly_once.options import OPTIONS as SINK_OPTIONS
 from kafkawire.spark._exactly_once.options import SinkOptions
 from kafkawire.spark._exactly_once.task import PartMessage, place_of_stream, write_part
-from kafkawire.spark._topics.options import client_config
+from kafkawire.spark._topics.options import client_config, without_unknown
 from kafkawire.spark._workers import tune_worker
 from kafkawire.spark.errors import SourceOptionError, SparkError
 
@@ -79,7 +80,7 @@ class WriteOptions:
                 close = get_close_matches(key, known, n=1)
                 hint = f"; did you mean {known[close[0]]}?" if close else ""
                 raise SourceOptionError(f"kafkawire has no option {key!r} for writing{hint}")
-        client = client_config(options, _REFUSED)
+        client = without_unknown(ProducerOptions, client_config(options, _REFUSED))
         sink = SinkOptions.parse(options, client, is_stream=is_stream)
         try:
             BulkWriter(config=client, transactional_id=None if sink is None else sink.prefix).close()
