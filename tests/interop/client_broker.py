@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.test_consumer_protocol import QUICK_GROUPS
 from tests.client.topics import Topics
 from tests.interop.apache_kafka import ApacheBroker, ApacheKafka, every_release
 
@@ -52,6 +53,17 @@ def broker(strict_kafka: ApacheBroker) -> Iterator[ApacheTopics]:
     yield topics
     topics.delete_topics()
     topics.close()
+
+
+@pytest.fixture(scope="module")
+def quick_broker(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheTopics]:
+    """The newest release, with the short intervals of the tests of consumer groups."""
+    running = ApacheBroker(kafka, tmp_path_factory.mktemp("quick"), settings=STRICT | QUICK_GROUPS)
+    running.start()
+    topics = ApacheTopics(running.bootstrap)
+    yield topics
+    topics.close()
+    running.stop()
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.consumer import Consumer
     from kafkawire.client._consume.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
     from kafkawire.client._consume.records import ConsumerRecord
-    from kafkawire.client._consume.subscription import RebalanceListener
+    from kafkawire.client._consume.subscription import RebalanceListener, SubscriptionPattern
     from kafkawire.client._produce.batches import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._produce.producer import Producer
     from kafkawire.client._trace.events import TraceEvent
@@ -118,6 +118,7 @@ __all__ = [
     "RecordTooLargeError",
     "RequestTimeoutError",
     "ResourceType",
+    "SubscriptionPattern",
     "TopicInfo",
     "TopicPartition",
     "TraceEvent",
@@ -176,6 +177,7 @@ _HOMES = {
     "RecordTooLargeError": "errors",
     "RequestTimeoutError": "errors",
     "ResourceType": "_admin.types",
+    "SubscriptionPattern": "_consume.subscription",
     "TopicInfo": "_cluster.metadata",
     "TopicPartition": "_cluster.metadata",
     "TraceEvent": "_trace.events",

@@ -22,7 +22,6 @@ from kafkawire.client._produce.blocking import Producer
 from kafkawire.client.errors import ClosedError
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.offsets import OffsetAndTimestamp
     from kafkawire.client._consume.positions import Run
     from kafkawire.client._consume.records import ConsumerRecord
+    from kafkawire.client._consume.subscription import AnyPattern
     from kafkawire.messages import Message
 
 __all__ = ["Admin", "Consumer", "Producer"]
@@ -90,7 +90,7 @@ class Consumer(BlockingClient):
     def subscribe(
         self,
         topics: Iterable[str] = (),
-        pattern: str | re.Pattern[str] | None = None,
+        pattern: AnyPattern | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
         """Subscribe to these topics, or to those whose names match; the listener is called on a thread of its own."""

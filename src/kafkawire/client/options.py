@@ -39,7 +39,6 @@ _SYNONYMS: Final = {
 }
 _INSTEAD: Final = {
     "retries": "records are resent until delivery_timeout_ms is over",
-    "group_protocol": "groups are joined by the classic protocol",
     "client_rack": "records are read from leaders",
     "api_version": "versions are negotiated with each broker",
     "consumer_timeout_ms": "getmany and arrow take timeout_ms",
@@ -48,6 +47,11 @@ _INSTEAD: Final = {
     "ssl_truststore_location": "set ssl_cafile, a PEM file",
     "ssl_keystore_location": "set ssl_certfile and ssl_keyfile, PEM files",
     "ssl_endpoint_identification_algorithm": "set ssl_check_hostname",
+}
+_OF_CLASSIC: Final = {
+    "partition_assignment_strategy": "the broker assigns; set group_remote_assignor",
+    "session_timeout_ms": "the broker decides, by group.consumer.session.timeout.ms",
+    "heartbeat_interval_ms": "the broker decides, by group.consumer.heartbeat.interval.ms",
 }
 Serializer = Callable[[Any], bytes | None]
 Deserializer = Callable[[bytes], Any]
@@ -186,6 +190,8 @@ class ConsumerOptions(ClientOptions):
 
     group_id: str | None = None
     group_instance_id: str | None = None
+    group_protocol: Literal["classic", "consumer"] = "classic"
+    group_remote_assignor: str | None = None
     auto_offset_reset: Literal["latest", "earliest", "none"] = "latest"
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
@@ -257,7 +263,20 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
     _ = chosen._trace_sink()
     if isinstance(chosen, ProducerOptions):
         _ = chosen.is_idempotent
+    if isinstance(chosen, ConsumerOptions):
+        _check_protocol(chosen, given)
     return chosen
+
+
+def _check_protocol(options: ConsumerOptions, given: Mapping[str, str]) -> None:
+    """Refuse options that the protocol of the group does not use."""
+    if options.group_protocol == "classic":
+        if options.group_remote_assignor is not None:
+            raise OptionError("option group_remote_assignor needs group_protocol=consumer")
+        return
+    for option, instead in _OF_CLASSIC.items():
+        if option in given:
+            raise OptionError(f"option {given[option]!r} has no effect with group_protocol=consumer: {instead}")
 
 
 def option_named(name: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED_BY_TOPIC: Final = 9  # the last versions of OffsetCommit and OffsetFetch that name topics instead of their ids
 _GROUPS_FROM: Final = 8
+_MEMBERS_FROM: Final = 9
 
 
 class OffsetAndMetadata(NamedTuple):
@@ -90,11 +91,18 @@ async def commit_offsets(
 
 
 async def fetch_committed(
-    cluster: Cluster, group: str, partitions: Iterable[TopicPartition] | None, *, stable: bool = False
+    cluster: Cluster,
+    group: str,
+    partitions: Iterable[TopicPartition] | None,
+    *,
+    stable: bool = False,
+    member_id: str = "",
+    epoch: int = -1,
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """The committed offsets of these partitions, or of all; partitions without one are left out.
 
     With `stable`, as in Java's consumer, offsets of a partition in an open transaction are a retriable error (KIP-447).
+    With an epoch, the coordinator refuses a member that is not in this epoch (KIP-848).
     """
     node = await cluster.coordinator(GROUP, group)
     connection = await cluster.connection(node)
@@ -110,6 +118,8 @@ async def fetch_committed(
             OffsetFetchRequest.OffsetFetchRequestTopics(name=name, partition_indexes=each) for name, each in names
         ]
         wanted.topics = None if partitions is None else topics
+        if epoch > 0 and version >= _MEMBERS_FROM:
+            wanted.member_id, wanted.member_epoch = member_id, epoch
         request.groups = [wanted]
     else:
         request.group_id = group

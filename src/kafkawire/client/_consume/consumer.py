@@ -25,7 +25,6 @@ from kafkawire.client.errors import ClosedError, RequestTimeoutError, UnknownPar
 from kafkawire.client.options import ConsumerOptions, read_options
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
     from types import TracebackType
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.offsets import OffsetAndTimestamp
     from kafkawire.client._consume.positions import Goal, Position
     from kafkawire.client._consume.records import ConsumerRecord
-    from kafkawire.client._consume.subscription import RebalanceListener
+    from kafkawire.client._consume.subscription import AnyPattern, RebalanceListener
     from kafkawire.messages import Message
 
 
@@ -93,10 +92,10 @@ class Consumer:
     def subscribe(
         self,
         topics: Iterable[str] = (),
-        pattern: str | re.Pattern[str] | None = None,
+        pattern: AnyPattern | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
-        """Subscribe to these topics, or to those whose names match."""
+        """Subscribe to these topics, or to those whose names match; the broker resolves a `SubscriptionPattern`."""
         self._subscription.subscribe(topics, pattern, listener)
         if self._running:
             self._subscription.follow_soon()
@@ -203,15 +202,17 @@ class Consumer:
 
     async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None) -> None:
         """Commit these offsets, or all positions, for the group."""
-        await self._subscription.commit(None if offsets is None else as_offsets(offsets))
+        await self._subscription.commits.commit(None if offsets is None else as_offsets(offsets))
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The group and this member of it, for `Producer.send_offsets_to_transaction`."""
-        return self._subscription.group_metadata()
+        return self._subscription.commits.group_metadata()
 
     async def committed(self, partition: TopicPartition) -> int | None:
         """The committed offset of a partition."""
-        found = (await self._subscription.committed([TopicPartition(*partition)])).get(TopicPartition(*partition))
+        found = (await self._subscription.commits.committed([TopicPartition(*partition)])).get(
+            TopicPartition(*partition)
+        )
         return None if found is None else found.offset
 
     async def position(self, partition: TopicPartition) -> int:

@@ -114,6 +114,10 @@ class Membership:
         """The application polls."""
         self._polled.set()
 
+    def committer(self) -> tuple[str, int]:
+        """The member id and generation of a commit."""
+        return self.member_id, self.generation
+
     async def _run(self) -> None:
         failures = 0
         while True:

@@ -14,28 +14,38 @@ import inspect
 import logging
 import re
 import time
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafkawire.client._cluster.discovery import GROUP, calls_for_refresh
+from kafkawire.client._cluster.discovery import calls_for_refresh
 from kafkawire.client._cluster.metadata import TopicPartition
-from kafkawire.client._consume.commits import ConsumerGroupMetadata, OffsetAndMetadata, commit_offsets, fetch_committed
-from kafkawire.client._consume.group_member import Membership, check_group
+from kafkawire.client._consume.committer import Committer
+from kafkawire.client._consume.consumer_member import ConsumerMembership
+from kafkawire.client._consume.group_member import Membership
 from kafkawire.client._consume.offsets import ask_leaders
 from kafkawire.client._consume.positions import COMMITTED, Assignment
 from kafkawire.client.errors import ClientError, NoOffsetError, is_retriable
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages.errors import ErrorCode, KafkaError
+from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from kafkawire.client._cluster.cluster import Cluster
+    from kafkawire.client._consume.commits import OffsetAndMetadata
     from kafkawire.client._consume.positions import Stretch
     from kafkawire.client.options import ConsumerOptions
 
 _log = logging.getLogger("kafkawire.client")
 _INTERNAL: Final = "__"
-_Result = TypeVar("_Result")
+
+
+class SubscriptionPattern(NamedTuple):
+    """A regular expression (RE2) that the broker resolves, with `group_protocol=consumer`; it matches whole names."""
+
+    pattern: str
+
+
+AnyPattern = str | re.Pattern[str] | SubscriptionPattern
 
 
 class RebalanceListener:
@@ -54,16 +64,14 @@ class Subscription:
     def __init__(self, cluster: Cluster, options: ConsumerOptions, changed: Callable[[], None]) -> None:
         self.assignment = Assignment(options.auto_offset_reset)
         self.topics: set[str] = set()
-        self.pattern: re.Pattern[str] | None = None
+        self.pattern: re.Pattern[str] | SubscriptionPattern | None = None
         self.listener = RebalanceListener()
-        self.membership: Membership | None = None
+        self.commits = Committer(cluster, options, self.assignment)
         self.error: Exception | None = None
         self._cluster = cluster
         self._options = options
         self._changed = changed
         self.last_poll = 0.0
-        self._polled_as = (-1, "")
-        """Generation and member id at the last poll: those under which the application got its records."""
         self._looking: asyncio.Task[None] | None = None
         self._committing: asyncio.Task[None] | None = None
         self._aside: set[asyncio.Task[None]] = set()
@@ -75,7 +83,7 @@ class Subscription:
         self.polled()
         self._cluster.on_update.append(self._updated)
         if self._options.group_id is not None and self._options.enable_auto_commit:
-            self._committing = asyncio.create_task(self._commit_by_itself())
+            self._committing = asyncio.create_task(self.commits.commit_by_itself())
         await self.follow()
 
     async def close(self) -> None:
@@ -87,22 +95,28 @@ class Subscription:
         if self.membership is not None:
             await self.membership.close()
         else:
-            await self._commit_quietly()
+            await self.commits.commit_quietly()
 
-    def subscribe(
-        self, topics: Iterable[str], pattern: str | re.Pattern[str] | None, listener: RebalanceListener | None
-    ) -> None:
+    @property
+    def membership(self) -> Membership | ConsumerMembership | None:
+        return self.commits.membership
+
+    def subscribe(self, topics: Iterable[str], pattern: AnyPattern | None, listener: RebalanceListener | None) -> None:
         """Subscribe to these topics, or to those whose whole name matches the pattern."""
         wanted = {topics} if isinstance(topics, str) else set(topics)
         if bool(wanted) == (pattern is not None):
             raise ClientError("expected either topics or a pattern")
         if self.assignment.partitions and not self.is_automatic:
             raise ClientError("partitions are assigned by hand; unsubscribe first")
+        if isinstance(pattern, SubscriptionPattern) and (
+            self._options.group_protocol != "consumer" or self._options.group_id is None
+        ):
+            raise ClientError("a pattern that the broker resolves needs a group_id and group_protocol=consumer")
         self.error = None
         self.topics = wanted
         self.pattern = re.compile(pattern) if isinstance(pattern, str) else pattern
         self.listener = listener or RebalanceListener()
-        self._cluster.wants_all = self.pattern is not None
+        self._cluster.wants_all = isinstance(self.pattern, re.Pattern)
         self._cluster.wanted = set(wanted)
 
     @property
@@ -118,8 +132,9 @@ class Subscription:
         if self._options.group_id is None:
             self._take_everything()
         elif self.membership is None:
-            self.membership = Membership(self._cluster, self._options, self)
-            self.membership.start()
+            kind = ConsumerMembership if self._options.group_protocol == "consumer" else Membership
+            self.commits.membership = kind(self._cluster, self._options, self)
+            self.commits.membership.start()
         else:
             self.membership.rejoin()
 
@@ -140,9 +155,9 @@ class Subscription:
 
     async def unsubscribe(self) -> None:
         """Drop the subscription and leave the group."""
-        membership, self.membership = self.membership, None
-        if membership is not None:
-            await membership.close()
+        if self.membership is not None:
+            await self.membership.close()
+            self.commits.membership = None
         self.topics, self.pattern, self.error = set(), None, None
         self._cluster.wants_all = False
         self.assignment.replace((), None)
@@ -159,10 +174,8 @@ class Subscription:
     def polled(self) -> None:
         """The application polls."""
         self.last_poll = time.monotonic()
-        if self.membership is not None:
-            self.membership.polled()
-            if self.membership.generation >= 0:
-                self._polled_as = self.membership.generation, self.membership.member_id
+        if self.commits.membership is not None:
+            self.commits.polled(self.commits.membership)
 
     def since_poll(self) -> float:
         """Seconds since the last poll; 0 while a poll waits for records."""
@@ -172,6 +185,8 @@ class Subscription:
         """The topics of the subscription."""
         if self.pattern is None:
             return sorted(self.topics)
+        if isinstance(self.pattern, SubscriptionPattern):
+            return sorted({each.topic for each in self.assignment.partitions})
         internal = self._options.exclude_internal_topics
         return sorted(
             topic.name
@@ -180,59 +195,43 @@ class Subscription:
             and not (internal and (topic.is_internal or topic.name.startswith(_INTERNAL)))
         )
 
+    def subscribed(self) -> tuple[list[str], str | None]:
+        """The topics and the regular expression that the coordinator gets."""
+        if isinstance(self.pattern, SubscriptionPattern):
+            return [], self.pattern.pattern
+        return self.wanted_topics(), None
+
     async def give_up(self, partitions: list[TopicPartition], *, lost: bool) -> None:
         """Partitions are revoked; the offsets of lost partitions must not be committed any more."""
+        gone = set(partitions)
         if not lost:
-            await self._commit_quietly()
+            await self.commits.commit_before_revocation()
         await self._notify(self.listener.on_partitions_revoked, partitions)
-        stay = [each for each in self.assignment.partitions if each not in set(partitions)]
+        stay = [each for each in self.assignment.partitions if each not in gone]
         self.assignment.replace(stay, None)
+        self._want_assigned()
 
     async def receive(self, partitions: list[TopicPartition], added: list[TopicPartition]) -> None:
         """Partitions are assigned."""
         self.assignment.replace(partitions, self._first_goal())
+        self._want_assigned()
         await self._welcome(added)
         self.look_up()
+
+    def _want_assigned(self) -> None:
+        """The metadata of topics that the broker found by a pattern is wanted while partitions of them are assigned."""
+        if isinstance(self.pattern, SubscriptionPattern):
+            self._cluster.wanted = {each.topic for each in self.assignment.partitions}
 
     def fail(self, error: Exception) -> None:
         """Membership has failed; the next poll raises the error."""
         self.error = error
         self._changed()
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None) -> None:
-        """Commit these offsets, or the positions of everything, with retries."""
-        group = check_group(self._options.group_id)
-        what = self.positions() if offsets is None else dict(offsets)
-        if what:
-            await self._cluster.retry(f"commit of group {group!r}", lambda: self._commit_once(group, what))
-
-    async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The committed offsets of the group."""
-        group, wanted = check_group(self._options.group_id), list(partitions)
-
-        async def ask() -> dict[TopicPartition, OffsetAndMetadata]:
-            return await self._forgetting(group, fetch_committed(self._cluster, group, wanted, stable=True))
-
-        return await self._cluster.retry(f"committed offsets of group {group!r}", ask)
-
-    def group_metadata(self) -> ConsumerGroupMetadata:
-        """The group and this member of it, as of the last poll.
-
-        Membership continues in the background. A member that was dropped and has joined again must not commit the
-        offsets of records that it got before (KIP-447).
-        """
-        group, instance = check_group(self._options.group_id), self._options.group_instance_id
-        if self.membership is None:
-            return ConsumerGroupMetadata(group, group_instance_id=instance)
-        return ConsumerGroupMetadata(group, *self._polled_as, instance)
-
-    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions of the application, for a commit."""
-        return {
-            partition: OffsetAndMetadata(at[0], leader_epoch=at[1])
-            for partition, state in self.assignment.partitions.items()
-            if (at := state.stretch.at) is not None
-        }
+    def recovered_from(self, error: Exception) -> None:
+        """The error of the membership has passed."""
+        if self.error is error:
+            self.error = None
 
     def look_up(self) -> None:
         """Look up missing positions, unless a look-up is running."""
@@ -289,7 +288,7 @@ class Subscription:
         committed: dict[TopicPartition, OffsetAndMetadata] = {}
         by_commit = [partition for partition, goal in goals.items() if goal == COMMITTED]
         if by_commit and self._options.group_id is not None:
-            committed = await self.committed(by_commit)
+            committed = await self.commits.committed(by_commit)
         reset = self.assignment.reset_goal
         special: dict[TopicPartition, int] = {}
         for partition, goal in goals.items():
@@ -316,41 +315,6 @@ class Subscription:
         state = self.assignment.partitions.get(partition)
         if state is not None and state.stretch is stretches[partition]:
             state.move(offset, leader_epoch)
-
-    async def _commit_once(self, group: str, what: dict[TopicPartition, OffsetAndMetadata]) -> None:
-        member = self.membership
-        await self._forgetting(
-            group,
-            commit_offsets(
-                self._cluster,
-                group,
-                what,
-                member_id="" if member is None else member.member_id,
-                generation=-1 if member is None else member.generation,
-                instance_id=None if member is None else self._options.group_instance_id,
-            ),
-        )
-
-    async def _forgetting(self, group: str, asking: Awaitable[_Result]) -> _Result:
-        try:
-            return await asking
-        except KafkaWireError as error:
-            if not isinstance(error, KafkaError):
-                self._cluster.forget_coordinator(GROUP, group)
-            raise
-
-    async def _commit_quietly(self) -> None:
-        if self._options.group_id is not None and self._options.enable_auto_commit and self.positions():
-            try:
-                await self._commit_once(self._options.group_id, self.positions())
-            except KafkaWireError as error:
-                _log.warning("group %s: offsets not committed: %s", self._options.group_id, error)
-
-    async def _commit_by_itself(self) -> None:
-        while True:
-            await asyncio.sleep(self._options.auto_commit_interval_ms / 1000)
-            if self.membership is None or self.membership.generation >= 0:
-                await self._commit_quietly()
 
     async def _notify(self, method: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
         try:
