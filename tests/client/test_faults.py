@@ -15,6 +15,8 @@ from kafkawire.client import Admin, Consumer, NewTopic, Producer, RequestTimeout
 from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.client.errors import ConnectionLostError
 from kafkawire.client.options import parse_address
+from kafkawire.messages import ProduceRequest, ProduceResponse
+from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
     from tests.client.topics import Topics
@@ -270,3 +272,26 @@ def test_a_broker_that_restarts_loses_nothing_that_was_acknowledged(restartable:
             assert [int((await consumer.getone()).value) for _ in range(300)] == list(range(300))
 
     asyncio.run(asyncio.wait_for(main(), 90))
+
+
+def test_a_record_is_resent_if_its_topic_got_another_id_while_it_was_on_its_way(kafka_broker: RunningBroker) -> None:
+    async def main() -> None:
+        async with (
+            Producer(bootstrap_servers=kafka_broker.bootstrap_servers, **QUICK) as producer,
+            Admin(bootstrap_servers=kafka_broker.bootstrap_servers) as admin,
+        ):
+            await admin.create_topics([NewTopic("recreated", 1)])
+            await producer.send_and_wait("recreated", b"before")
+
+            def refuse(request: ProduceRequest) -> ProduceResponse:
+                """The client reads metadata with another id before this answer arrives."""
+                (topic,) = request.topic_data
+                producer._cluster.metadata.names.pop(topic.topic_id)
+                refused = ProduceResponse.PartitionProduceResponse(index=0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+                entry = ProduceResponse.TopicProduceResponse(topic_id=topic.topic_id, partition_responses=[refused])
+                return ProduceResponse(responses=[entry])
+
+            kafka_broker.reply_next("Produce", refuse)
+            assert (await producer.send_and_wait("recreated", b"after")).offset == 1
+
+    asyncio.run(main())

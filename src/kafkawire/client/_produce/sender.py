@@ -176,7 +176,7 @@ class Sender(Generic[_Connection]):
                 for queue, batch in sent:
                     self._acknowledged(queue, batch, -1, -1, -1)
             else:
-                self._accept(sent, response)
+                self._accept(sent, message, response)
         except Exception as error:
             for queue, batch in sent:
                 if batch in queue.in_flight:
@@ -217,10 +217,12 @@ class Sender(Generic[_Connection]):
         )
         return message, version
 
-    def _accept(self, sent: Sent, response: ProduceResponse) -> None:
+    def _accept(self, sent: Sent, message: ProduceRequest, response: ProduceResponse) -> None:
         unanswered = {queue.partition: (queue, batch) for queue, batch in sent}
+        # The metadata may have lost the id meanwhile, because the topic was recreated.
+        names = {topic.topic_id: topic.name for topic in message.topic_data}
         for topic in response.responses:
-            name = topic.name or self._cluster.metadata.names.get(topic.topic_id, "")
+            name = topic.name or names.get(topic.topic_id, "")
             for each in topic.partition_responses:
                 found = unanswered.pop((name, each.index), None)  # type: ignore[call-overload]  # equals TopicPartition
                 if found is None:
