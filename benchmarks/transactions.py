@@ -10,6 +10,8 @@ Rules:
   and its row has no floor.
 - A tenth of the records that are read was aborted. Both readers read the whole partition; readers of committed records
   return nine tenths of the rows.
+- A broker starts with transactional ids that each have had one transaction, thus four records. The time ends with its
+  first answer. It is killed before, or stopped.
 - `benchmarks/apache.py` compares transactions of confluent-kafka with those on Apache Kafka.
 """
 
@@ -18,26 +20,39 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import socket
 import tempfile
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import islice
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from benchmarks.broker import broker, server
+from benchmarks.broker import broker, call, server
 from benchmarks.report import Row
 from kafkawire.client import BulkReader, BulkWriter, NewTopic, Producer
 from kafkawire.client.blocking import Admin
+from kafkawire.messages import (
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    FindCoordinatorRequest,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafkawire.wire import decode_response, encode_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kafkawire.messages import Message
 
 VALUE = bytes(range(250)) * 4
 PER_TRANSACTION, TRANSACTIONS, PRODUCERS = 1_000, 40, 4
 READ, PER_READ_TRANSACTION = 1_000_000, 1_000
 ROUNDS = 9
+IDS, UNDER_WAY, STARTS = 10_000, 500, 4
 
 
 def produce(
@@ -125,7 +140,71 @@ def compare(
     return Row(name, f"x {than}", best[1] / best[0], floor, note=note)
 
 
+def ask(connection: socket.socket, version: int, requests: Iterable[Message]) -> Iterator[bytes]:
+    """The answers to requests, many of which are under way at a time."""
+    frames = (encode_request(each, version=version, correlation_id=1, client_id="bench") for each in requests)
+    while part := list(islice(frames, UNDER_WAY)):
+        connection.sendall(b"".join(part))
+        for _ in part:
+            size = connection.recv(4, socket.MSG_WAITALL)
+            yield size + connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+
+
+def use_ids(port: int) -> None:
+    """Commit one transaction of each transactional id."""
+    place = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name="used", partitions=[0])
+    names = [f"id-{number}" for number in range(IDS)]
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        call(connection, FindCoordinatorRequest(key=names[0], key_type=1), 1)
+        initiate = (InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000) for name in names)
+        ids: dict[str, int] = {}
+        for name, frame in zip(names, ask(connection, 1, initiate), strict=True):
+            answer = decode_response(frame, api_key=22, version=1)[1]
+            assert isinstance(answer, InitProducerIdResponse)
+            ids[name] = answer.producer_id
+        adding = (
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=name,
+                v3_and_below_producer_id=producer_id,
+                v3_and_below_producer_epoch=0,
+                v3_and_below_topics=[place],
+            )
+            for name, producer_id in ids.items()
+        )
+        ending = (
+            EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=0, committed=True)
+            for name, producer_id in ids.items()
+        )
+        for version, requests in ((3, adding), (3, ending)):
+            assert len(list(ask(connection, version, requests))) == IDS
+
+
+def start_rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as directory:
+        with server(*broker("--data", directory)) as running:
+            with Admin(bootstrap_servers=f"127.0.0.1:{running.port}") as admin:
+                admin.create_topics([NewTopic("used", 1)])
+            use_ids(running.port)
+        for how in ("stopped", "killed"):
+            taken = []
+            for _ in range(STARTS):
+                with server(*broker("--data", directory)) as running:
+                    taken.append(running.seconds)
+                    with Admin(bootstrap_servers=f"127.0.0.1:{running.port}") as admin:
+                        states = [each.state for each in admin.list_transactions()]
+                    assert states == ["CompleteCommit"] * IDS
+                    if how == "killed":
+                        running.process.kill()
+            # The first start of a directory follows the end of another kind.
+            yield Row(f"start with {IDS // 1_000} 000 transactional ids, {how}", "s", min(taken[1:]), 1, at_most=True)
+
+
 def rows() -> Iterator[Row]:
+    yield from start_rows()
+    yield from throughput_rows()
+
+
+def throughput_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as directory, server(*broker("--data", directory)) as running:
         bootstrap = f"127.0.0.1:{running.port}"
         with Admin(bootstrap_servers=bootstrap) as admin:
