@@ -39,6 +39,56 @@ _GROUP_VALUES = {
     "streams.initial.rebalance.delay.ms": ("-1", "0", "2147483648", "1_000"),
     "no.such": ("1",),
 }
+_BROKER_VALUES = {
+    "no.such": ("1",),
+    "sasl.kerberos.min.time.before.relogin": ("5",),
+    "sasl.enabled.mechanisms": ("PLAIN",),
+    "ssl.keystore.type": ("PKCS12",),
+    "ssl.keystore.location": ("x",),
+    "ssl.truststore.password": ("x",),
+    "background.threads": ("0", "4", "5", "20", "21", "x"),
+    "num.network.threads": ("0", "1", "6", "7"),
+    "num.io.threads": ("3", "4", "16", "17"),
+    "num.replica.fetchers": ("0", "1", "2", "3"),
+    "log.cleaner.threads": ("0", "1", "2", "3"),
+    "num.recovery.threads.per.data.dir": ("0", "1", "4", "5"),
+    "max.connections": ("0", "1"),
+    "max.connections.per.ip": ("0", "1"),
+    "max.connection.creation.rate": ("0", "1"),
+    "producer.id.expiration.ms": ("0", "1"),
+    "message.max.bytes": ("-1", "0"),
+    "compression.type": ("", "foo", "zstd"),
+    "compression.gzip.level": ("-2", "-1", "0", "1", "9", "10"),
+    "compression.lz4.level": ("0", "1", "17", "18"),
+    "compression.zstd.level": ("22", "23"),
+    "log.cleanup.policy": ("foo", "compact", "delete,compact"),
+    "log.cleaner.backoff.ms": ("-1", "0"),
+    "log.cleaner.io.buffer.size": ("-1", "0"),
+    "log.cleaner.delete.retention.ms": ("-1", "0"),
+    "log.cleaner.max.compaction.lag.ms": ("0", "1"),
+    "log.cleaner.min.compaction.lag.ms": ("-1", "0"),
+    "log.cleaner.min.cleanable.ratio": ("-1", "0", "1", "2"),
+    "log.flush.interval.messages": ("0", "1"),
+    "log.index.interval.bytes": ("-1", "0"),
+    "log.index.size.max.bytes": ("3", "4"),
+    "log.message.timestamp.type": ("foo", "LogAppendTime"),
+    "log.message.timestamp.after.max.ms": ("-1", "0"),
+    "log.message.timestamp.before.max.ms": ("-1", "0"),
+    "log.retention.ms": ("-1", "0", "1", "x"),
+    "log.retention.bytes": ("-1", "0"),
+    "log.roll.ms": ("0", "1"),
+    "log.roll.jitter.ms": ("-1", "0"),
+    "log.segment.delete.delay.ms": ("-1", "0"),
+    "log.local.retention.ms": ("-3", "-2"),
+    "group.consumer.session.timeout.ms": ("46000",),
+    "group.consumer.assignment.interval.ms": ("-1", "0", "15000", "15001"),
+    "log.preallocate": ("x", "TRUE"),
+    "num.partitions": ("5",),
+    "log.retention.hours": ("5",),
+    "auto.create.topics.enable": ("false",),
+    "broker.rack": ("a",),
+    "node.id": ("7",),
+}
 _METRICS_VALUES = {
     "metrics": ("*", "", "a.,b.", "a,,b", "a,", ",", " "),
     "interval.ms": ("99", "100", "3600000", "3600001", " 200 ", "x"),
@@ -54,10 +104,15 @@ def _tried(kind: int, name: str, key: str, value: str) -> Callable[[int], Messag
     return lambda version: alter(kind, name, (key, SET, value), only=True)
 
 
-for kind, resource, table in ((GROUP, READERS, _GROUP_VALUES), (METRICS, ALL, _METRICS_VALUES)):
+for kind, resource, table in (
+    (GROUP, READERS, _GROUP_VALUES),
+    (METRICS, ALL, _METRICS_VALUES),
+    (BROKER, "1", _BROKER_VALUES),
+    (BROKER, "", _BROKER_VALUES),
+):
     for key, values in table.items():
         for value in values:
-            QUESTIONS[f"set {key} of {resource} to {value!r}"] = _tried(kind, resource, key, value)
+            QUESTIONS[f"set {key} of {resource!r} to {value!r}"] = _tried(kind, resource, key, value)
 
 QUESTIONS |= {
     "settings of a group": lambda version: describe(GROUP, READERS),
@@ -74,5 +129,7 @@ QUESTIONS |= {
     "take back client metrics that are none": lambda version: alter(METRICS, ALL, ("no.such", DELETE, None)),
     "add to a setting of a kind that is none": lambda version: alter(99, "x", ("no.such", APPEND, "a")),
     "add to a setting of the broker that is none": lambda version: alter(BROKER, "1", ("no.such", APPEND, "a")),
+    "reset what cannot be changed": lambda version: alter(BROKER, "1", ("num.partitions", DELETE, None)),
+    "reset an unknown setting": lambda version: alter(BROKER, "", ("no.such", DELETE, None)),
     "client metrics": lambda version: m.ListConfigResourcesRequest(resource_types=[METRICS] if version else []),
 }

@@ -139,6 +139,42 @@ def test_messages_of_success_are_the_same(both: tuple[Asked, Asked], each_kafka:
     assert ours == theirs
 
 
+OTHER_SETTINGS = {
+    "group.coordinator.rebalance.protocols": "the protocols that are served",
+    "listener.security.protocol.map": "listeners are fixed at the start",
+    "listeners": "listeners are fixed at the start",
+    "log.dir": "the default directory has another name",
+    "log.flush.scheduler.interval.ms": "Apache Kafka leaves flush.ms to chance",
+    "metric.reporters": "no classes are loaded",
+    "queued.max.request.bytes": "the memory of requests is always limited",
+    "socket.receive.buffer.bytes": "the system chooses",
+    "socket.send.buffer.bytes": "the system chooses",
+}
+"""Settings of a broker with another default or another flag than in Apache Kafka, each with its reason."""
+
+
+def test_settings_of_the_broker_have_the_same_types_flags_and_defaults(
+    both: tuple[Asked, Asked], each_kafka: ApacheBroker
+) -> None:
+    if each_kafka.release is PREVIOUS:
+        pytest.skip("compared with the newest release")
+    wanted = m.DescribeConfigsRequest.DescribeConfigsResource(resource_type=4, resource_name="1")
+    ours, theirs = (
+        {
+            each.name: (each.config_type, each.read_only, each.is_sensitive, each.config_source == 5 and each.value)
+            for each in cast("Any", broker.ask(m.DescribeConfigsRequest(resources=[wanted]), 4)).results[0].configs
+        }
+        for broker in both
+    )
+    given = {name for each in (ours, theirs) for name, (*_, default) in each.items() if default is False}
+    different = {
+        name: (ours[name], theirs[name])
+        for name in ours.keys() & theirs.keys()
+        if ours[name][:3] != theirs[name][:3] or (name not in given and ours[name] != theirs[name])
+    }
+    assert different.keys() == OTHER_SETTINGS.keys(), different
+
+
 def test_synonyms_of_topic_settings_are_the_same(both: tuple[Asked, Asked], each_kafka: ApacheBroker) -> None:
     if each_kafka.release is PREVIOUS:
         pytest.skip("compared with the newest release")

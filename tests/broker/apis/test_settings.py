@@ -206,7 +206,68 @@ def test_settings_of_the_broker_reach_topics_without_their_own(node: Node, open_
 
 def test_settings_that_are_fixed_at_the_start_stay(node: Node) -> None:
     assert change(node, BROKER, "1", ("num.partitions", SET, "5")) == ErrorCode.INVALID_REQUEST
-    assert change(node, BROKER, "1", ("no.such", SET, "5")) == ErrorCode.INVALID_CONFIG
+    assert change(node, BROKER, "1", ("num.partitions", DELETE, None)) == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "for_one", "for_all"),
+    [
+        ("no.such", "5", ErrorCode.NONE, ErrorCode.NONE),
+        ("sasl.kerberos.min.time.before.relogin", "5", ErrorCode.NONE, ErrorCode.INVALID_REQUEST),
+        ("sasl.enabled.mechanisms", "PLAIN", ErrorCode.NONE, ErrorCode.INVALID_REQUEST),
+        ("ssl.keystore.type", "PKCS12", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("ssl.truststore.password", "x", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("background.threads", "20", ErrorCode.NONE, ErrorCode.NONE),
+        ("background.threads", "5", ErrorCode.NONE, ErrorCode.NONE),
+        ("background.threads", "4", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("background.threads", "21", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("background.threads", "x", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("num.network.threads", "1", ErrorCode.NONE, ErrorCode.NONE),
+        ("num.replica.fetchers", "0", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("max.connections", "0", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("compression.type", "foo", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("log.cleanup.policy", "foo", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("log.retention.ms", "soon", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("log.roll.ms", "0", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        ("node.id", "7", ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_settings_of_the_broker_are_accepted_as_by_kafka(
+    node: Node, name: str, value: str, for_one: ErrorCode, for_all: ErrorCode
+) -> None:
+    assert change(node, BROKER, "1", (name, SET, value), validate_only=True) == for_one
+    assert change(node, BROKER, "", (name, SET, value), validate_only=True) == for_all
+    assert change(node, BROKER, "1", (name, SET, value)) == for_one
+    assert node.config.changed.get("1", {}) == ({} if for_one else {name: value})
+
+
+def test_a_refused_setting_of_the_broker_leaves_topics_usable(node: Node, open_node: Callable[..., Node]) -> None:
+    assert change(node, BROKER, "", ("compression.type", SET, "foo")) == ErrorCode.INVALID_REQUEST
+    node.create_topic("invoices", 1)
+    node.close()
+    assert open_node().log("invoices", 0).config.compression_type == "producer"
+
+
+def test_unknown_settings_of_the_broker_are_kept_and_hidden(node: Node, open_node: Callable[..., Node]) -> None:
+    change(node, BROKER, "1", ("no.such", SET, "secret"))
+    change(node, BROKER, "", ("no.such.either", SET, "secret"))
+    node.close()
+    node = open_node()
+    (found,) = describe(node, BROKER, "1", "no.such", "not.even.set", include_synonyms=True).configs
+    assert (found.name, found.value, found.config_source, found.config_type) == ("no.such", None, 2, 0)
+    assert (found.is_sensitive, found.read_only) == (True, True)
+    assert [(each.name, each.value, each.source) for each in found.synonyms] == [("no.such", None, 2)]
+    assert [each.name for each in describe(node, BROKER, "").configs] == ["no.such.either"]
+    assert {"no.such", "no.such.either"} <= {each.name for each in describe(node, BROKER, "1").configs}
+    assert change(node, BROKER, "1", ("no.such", DELETE, None)) == ErrorCode.NONE
+    assert describe(node, BROKER, "1", "no.such").configs == []
+
+
+def test_unknown_settings_of_the_broker_are_limited(node: Node) -> None:
+    for start in (0, 500):
+        names = [(f"no.such.{number}", SET, "1") for number in range(start, start + 500)]
+        assert change(node, BROKER, "1", *names) == ErrorCode.NONE
+    assert change(node, BROKER, "1", ("one.more", SET, "1")) == ErrorCode.INVALID_REQUEST
 
 
 def test_resources_are_listed_by_type(node: Node) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker._config.broker_changes import check_changes
 from kafkawire.broker._config.settings import BROKER_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
 from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
@@ -78,8 +79,7 @@ async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | No
         if not validate_only:
             await node.changes.run(node.changes.own_settings(kind, name, changes))
         return
-    for key, value in changes.items():
-        node.config.check_change(name, key, value)
+    check_changes(node.config, name, changes)
     if not validate_only:
         await node.changes.run(node.changes.broker_settings(name, changes))
 

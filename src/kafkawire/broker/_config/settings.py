@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kafkawire.log.config import LogConfig
-from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +53,7 @@ class Source(IntEnum):
 class ConfigType(IntEnum):
     """The type of a setting, as DescribeConfigs numbers it."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -83,7 +84,7 @@ class ConfigKey:
 
     @property
     def is_sensitive(self) -> bool:
-        return self.type is ConfigType.PASSWORD
+        return self.type in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
     def check(self, text: str) -> None:
         """Refuse a text that does not have the setting's type."""
@@ -152,8 +153,9 @@ class BrokerConfig:
             )
             if name in values
         ]
-        key = keys("broker")[name]
-        return found if key.default is None and found else [*found, Setting(key.default, Source.DEFAULT, name)]
+        key = keys("broker").get(name)
+        default = None if key is None else key.default
+        return found if default is None and found else [*found, Setting(default, Source.DEFAULT, name)]
 
     def change(self, resource: str, changes: Mapping[str, str | None]) -> None:
         """Set values for this broker, or for all ('')."""
@@ -165,16 +167,6 @@ class BrokerConfig:
         self.changed[resource] = values
         self._parsed.clear()
         self._log_configs.clear()
-
-    def check_change(self, resource: str, name: str, value: str | None) -> None:
-        """Refuse settings that cannot be changed over the wire."""
-        key = keys("broker").get(name)
-        if key is None:
-            raise InvalidConfigError(f"{name}: a broker has no such setting{_hint(name, 'broker')}")
-        if not key.is_dynamic:
-            raise InvalidRequestError(f"{name}: cannot be changed while the broker runs")
-        if value is not None:
-            key.check(value)
 
     def topic_settings(self, name: str, configs: Mapping[str, str]) -> list[Setting]:
         """Every value that a topic's setting has somewhere, the effective one first."""
@@ -249,6 +241,11 @@ _INTERNAL_PREFIXES: Final = {
     TRANSACTION_STATE: "transaction.state.log",
     SHARE_GROUP_STATE: "share.coordinator.state.topic",
 }
+
+
+def key_of(name: str) -> ConfigKey | None:
+    """The line of the table for a setting of the broker."""
+    return keys("broker").get(name)
 
 
 @cache

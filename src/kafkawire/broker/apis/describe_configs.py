@@ -4,7 +4,8 @@ Rules:
 - Without keys (null or empty) all settings are returned. An unknown key is left out.
 - A resource that occurs more than once is answered once, with all keys of its occurrences. Apache Kafka answers every
   occurrence, so that a request of 480 KB can have a response of 329 MB.
-- The number of the broker returns the effective settings, the empty name those that were set for all brokers.
+- The number of the broker returns the effective settings, the empty name those that were set for all brokers. Settings
+  that were set under unknown names are described as secrets that cannot be changed, as in Kafka.
 - Synonyms (v1+) are all values of a setting, the effective one first. A default is a synonym only under the first name
   that a setting has for brokers, and only if it is not null. Types and documentation come from v3 on.
 - The message of a resource without an error is empty, not null.
@@ -14,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkawire.broker._config.alterations import check_broker, check_kind, find_topic
@@ -22,8 +24,11 @@ from kafkawire.broker._config.settings import (
     GROUP_RESOURCE,
     SCOPES,
     TOPIC_RESOURCE,
+    ConfigKey,
+    ConfigType,
     Setting,
     Source,
+    key_of,
     keys,
 )
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
@@ -31,9 +36,8 @@ from kafkawire.messages import DescribeConfigsResponse
 from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from kafkawire.broker._config.settings import ConfigKey
     from kafkawire.broker._node import Node
     from kafkawire.messages import DescribeConfigsRequest
 
@@ -49,10 +53,13 @@ def refuse(request: DescribeConfigsRequest, refusal: Refusal, context: RequestCo
 @serves("DescribeConfigs", refuse=refuse)
 async def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
-    for (kind, name), wanted in (await _wanted(request, context)).items():
+    existing = {kind: _existing(node, kind) for kind in SCOPES}
+    for (kind, name), wanted in (await _wanted(existing, request, context)).items():
         result = _result(kind, name, Refusal(0, ""))
         try:
-            for key, value, settings in _settings(node, kind, name, wanted):
+            check_kind(kind)
+            listed = existing[kind].values() if wanted is None else [existing[kind][each] for each in sorted(wanted)]
+            for key, value, settings in _settings(node, kind, name, listed):
                 result.configs.append(_describe(key, value, settings, request, context.version))
                 await context.yield_if_due()
         except KafkaError as error:
@@ -62,16 +69,18 @@ async def handle(node: Node, request: DescribeConfigsRequest, context: RequestCo
     return response
 
 
-async def _wanted(request: DescribeConfigsRequest, context: RequestContext) -> dict[Resource, set[str] | None]:
+async def _wanted(
+    existing: Mapping[int, Mapping[str, ConfigKey]], request: DescribeConfigsRequest, context: RequestContext
+) -> dict[Resource, set[str] | None]:
     """The keys of every resource, as far as settings have such names; None for all of them."""
     wanted: dict[Resource, set[str] | None] = {}
     for each in request.resources:
         resource = each.resource_type, each.resource_name
         names = wanted.setdefault(resource, set())
         if names is not None and each.configuration_keys:
-            existing = keys(SCOPES.get(each.resource_type, "topic"))
+            names_of_kind = existing.get(each.resource_type, {})
             for name in each.configuration_keys:
-                if name in existing:
+                if name in names_of_kind:
                     names.add(name)
                 await context.yield_if_due()
         else:
@@ -81,16 +90,15 @@ async def _wanted(request: DescribeConfigsRequest, context: RequestContext) -> d
 
 
 def _settings(
-    node: Node, kind: int, name: str, wanted: set[str] | None
+    node: Node, kind: int, name: str, wanted: Iterable[ConfigKey]
 ) -> Iterator[tuple[ConfigKey, str | None, list[Setting]]]:
-    check_kind(kind)
     if kind == TOPIC_RESOURCE:
         configs = find_topic(node, name).configs
-        for key in _keys("topic", wanted):
+        for key in wanted:
             yield key, node.config.topic_value(key.name, configs), node.config.topic_settings(key.name, configs)
     elif kind == BROKER_RESOURCE:
         check_broker(node, name)
-        for key in _keys("broker", wanted):
+        for key in wanted:
             settings = node.config.settings(key.name)
             if not name:
                 settings = [each for each in settings if each.source == Source.ALL_BROKERS]
@@ -98,14 +106,23 @@ def _settings(
                 yield key, settings[0].value, settings
     else:
         node.own_settings[kind].check_name(name)
-        for key in _keys(SCOPES[kind], wanted):
+        for key in wanted:
             settings = node.own_settings[kind].settings(name, key.name)
             yield key, settings[0].value, settings
 
 
-def _keys(scope: str, wanted: set[str] | None) -> Iterable[ConfigKey]:
-    existing = keys(scope)
-    return existing.values() if wanted is None else [existing[name] for name in sorted(wanted)]
+def _existing(node: Node, kind: int) -> dict[str, ConfigKey]:
+    """All settings that a resource of a type can have, by name."""
+    existing = keys(SCOPES[kind])
+    changed = {name for values in node.config.changed.values() for name in values} if kind == BROKER_RESOURCE else ()
+    return existing | {name: _unlisted(name) for name in sorted(changed) if name not in existing}
+
+
+def _unlisted(name: str) -> ConfigKey:
+    key = key_of(name)
+    if key is not None:
+        return replace(key, name=name)
+    return ConfigKey(SCOPES[BROKER_RESOURCE], name, ConfigType.UNKNOWN, None, "read-only", (), "")
 
 
 def _describe(
