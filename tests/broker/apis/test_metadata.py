@@ -13,9 +13,12 @@ from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from kafkawire.broker._metadata.changes import NewTopic
+    from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._node import Node
+    from kafkawire.messages.errors import KafkaError
 
 Wanted = MetadataRequest.MetadataRequestTopic
 
@@ -50,10 +53,26 @@ def test_how_all_and_none_are_asked_for(node: Node) -> None:
     assert names(ask(node, MetadataRequest(topics=None), 1)) == ["orders"]
 
 
-def test_a_topic_is_made_when_it_is_asked_for(node: Node) -> None:
+@pytest.mark.parametrize("version", [0, 4, 12, 13])
+def test_the_request_that_makes_a_topic_does_not_find_it_and_the_next_does(node: Node, version: int) -> None:
+    request = MetadataRequest(topics=[Wanted(name="fresh")])
+    (topic,) = ask(node, request, version).topics
+    assert (topic.error_code, len(topic.partitions)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)
+    assert "fresh" in node.topics
+    (topic,) = ask(node, request, version).topics
+    assert (topic.error_code, len(topic.partitions)) == (ErrorCode.NONE, 1)
+
+
+def test_a_topic_that_another_request_makes_meanwhile_is_found(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = node.create_topics
+
+    async def create_twice(wanted: Sequence[NewTopic]) -> list[Topic | KafkaError]:
+        await create(wanted)
+        return await create(wanted)
+
+    monkeypatch.setattr(node, "create_topics", create_twice)
     (topic,) = ask(node, MetadataRequest(topics=[Wanted(name="fresh")]), 12).topics
     assert (topic.error_code, len(topic.partitions)) == (ErrorCode.NONE, 1)
-    assert "fresh" in node.topics
 
 
 def test_the_client_may_forbid_making_topics(node: Node) -> None:

@@ -5,7 +5,7 @@ Rules:
 - A topic that occurs more than once is answered once, where it occurs first.
 - Topics are named by name, or by id from v12 on. v10 and v11 have ids and refuse them with INVALID_REQUEST.
 - A topic that does not exist is created with num.partitions if auto.create.topics.enable and the request allow it (v0-3
-  always do). It is available at once, so LEADER_NOT_AVAILABLE is never returned.
+  always do). The request that creates it gets UNKNOWN_TOPIC_OR_PARTITION, as in Kafka, and the next one the topic.
 - One request creates at most MOST_PARTITIONS partitions. Clients retry for the remaining topics.
 - A topic that is named more than once is described once.
 - An invalid topic name: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
@@ -21,7 +21,13 @@ from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._metadata.changes import NewTopic
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA, INTERNAL, MOST_PARTITIONS, NO_ID, Topic, check_name
 from kafkawire.messages import MetadataResponse
-from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
+from kafkawire.messages.errors import (
+    ErrorCode,
+    InvalidRequestError,
+    KafkaError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,12 +73,12 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
             await context.yield_if_due()
         return response
     distinct = await _distinct(wanted, context)
-    refused: dict[str, KafkaError] = {}
+    absent: Mapping[str, KafkaError] = {}
     if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
-        refused = await _create_missing(node, distinct, context)
+        absent = await _create_missing(node, distinct, context)
     for each in distinct:
         try:
-            topic = _find(node, each, version, refused)
+            topic = _find(node, each, version, absent)
             node.check(topic.name)
             response.topics.append(_begin(node, topic, allowed))
             if topic.partitions > AT_ONCE:
@@ -143,7 +149,7 @@ async def _distinct(wanted: list[RequestTopic], context: RequestContext) -> list
 
 
 async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: RequestContext) -> dict[str, KafkaError]:
-    """Make the topics that are asked for by name and are not there; those that were refused."""
+    """Create the topics that are asked for by name and do not exist; returns the error of each for this request."""
     partitions = node.config.integer("num.partitions")
     missing: list[NewTopic] = []
     for each in wanted:
@@ -163,21 +169,25 @@ async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: R
     if not missing:
         return {}
     made = await node.create_topics(missing)
-    return {topic.name: each for topic, each in zip(missing, made, strict=True) if isinstance(each, KafkaError)}
+    return {
+        topic.name: each if isinstance(each, KafkaError) else UnknownTopicOrPartitionError("created by this request")
+        for topic, each in zip(missing, made, strict=True)
+        if not isinstance(each, TopicExistsError)  # another request created it meanwhile
+    }
 
 
-def _find(node: Node, wanted: RequestTopic, version: int, refused: Mapping[str, KafkaError]) -> Topic:
+def _find(node: Node, wanted: RequestTopic, version: int, absent: Mapping[str, KafkaError]) -> Topic:
     if wanted.topic_id != NO_ID or wanted.name is None:
         if version < 12:
             raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
         if wanted.name:  # Java's consumer of the consumer protocol sends the id with an empty name
             raise InvalidRequestError("a topic asked for by name and by id at once")
         return node.topics.get_id(wanted.topic_id)
+    if wanted.name in absent:
+        raise absent[wanted.name]
     found = node.topics.find(wanted.name)
     if found is not None:
         return found
-    if wanted.name in refused:
-        raise refused[wanted.name]
     check_name(wanted.name)
     return node.topics.get(wanted.name)
 
