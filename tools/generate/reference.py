@@ -15,6 +15,7 @@ from kafkawire.messages._registry import Api, apis, message_class, message_names
 from kafkawire.messages._schema_files import SCHEMAS
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.messages.schema import MessageSchema, Versions
+from tools.generate.releases import render_releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,6 +85,7 @@ def render_reference() -> Iterator[tuple[str, str]]:
     yield "README.md", _index()
     yield "errors.md", _errors()
     yield "data.md", _data()
+    yield "releases.md", f"{GENERATED}\n{render_releases()}"
     for api in apis():
         yield _page(api), _api(api)
 
@@ -97,7 +99,8 @@ def _index() -> str:
     return (
         f"{GENERATED}\n# The protocol\n\nA frame is an int32 size, a header and a body. In a *flexible* version "
         "strings, bytes and arrays have compact lengths and every struct ends with a tag section.\n\n"
-        f"[Errors](errors.md) · [Data messages](data.md)\n\n| key | API | versions |\n|---|---|---|\n{rows}\n"
+        "[Errors](errors.md) · [Data messages](data.md) · [Releases of Kafka](releases.md)\n\n"
+        f"| key | API | versions |\n|---|---|---|\n{rows}\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""`kafkawire api`: the APIs, the fields of a version, and the changes between two versions.
+"""`kafkawire api`: the APIs, the fields of a version, the changes between two versions, and the releases of Kafka.
 
 Rules:
 - A name is that of an API (both of its messages are shown), of one message, or the key of an API. Case is ignored.
@@ -37,6 +37,8 @@ EXAMPLES = (
     "kafkawire api show Produce --version 9",
     "kafkawire api show fetch --request --diff 12 13",
     "kafkawire api show ConsumerProtocolSubscription",
+    "kafkawire api matrix Fetch Produce",
+    "kafkawire api matrix --between 3.9 4.4",
 )
 DEFAULT_VERB = "show"
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "flexible": "~"}
@@ -44,7 +46,7 @@ _COLOURS: dict[str, output.Style] = {"added": "green", "removed": "red", "change
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|show")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|show|matrix")
     listing = verbs.add_parser("list", help="list every API with its versions")
     listing.add_argument("--messages", action="store_true", help="list the messages that belong to no API")
     output.add_json_option(listing)
@@ -57,11 +59,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--version", type=count, metavar="N", help="version to show (default: the latest)")
     which.add_argument("--diff", type=count, nargs=2, metavar=("M", "N"), help="show the changes from version M to N")
     output.add_json_option(show)
+    matrix = verbs.add_parser("matrix", help="show the versions of APIs in the releases of Apache Kafka")
+    matrix.add_argument("names", nargs="*", metavar="NAME|KEY", help="APIs to show (default: all)")
+    some = matrix.add_mutually_exclusive_group()
+    some.add_argument("--release", metavar="RELEASE", help="show one release, beside the versions that we have")
+    some.add_argument("--between", nargs=2, metavar=("OLD", "NEW"), help="show only what differs between two releases")
+    output.add_json_option(matrix)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _list_messages(as_json=args.json) if args.messages else _list_apis(as_json=args.json)
+    if args.verb == "matrix":
+        from kafkawire.cli._support.release_matrix import print_matrix
+
+        return print_matrix(args)
     target, schemas = _find(args.name, args)
     try:
         for number, schema in enumerate(schemas):

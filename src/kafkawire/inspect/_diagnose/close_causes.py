@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from kafkawire.messages import UnknownMessageError, api
+from kafkawire.messages.releases import api_name, versions_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,12 +30,10 @@ PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 0, 17, 18, 36
 BEFORE_AUTHENTICATION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
 SMALLEST_REQUEST: Final = 8
 _MAGIC_2: Final = 3
-REMOVED: Final = {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata", 7: "ControlledShutdown"}
+REMOVED: Final = {key: api_name(key) for key in versions_in("3.9") if key not in versions_in("4.0")}
 """The APIs that Kafka 4 removed."""
-FLOORS: Final = {  # the lowest version that Kafka 4 serves, if not 0; JoinGroup v0 returned in 4.0.1
-    0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 19: 2, 20: 1, 23: 2, 27: 1, 29: 1, 30: 1, 31: 1, 32: 1, 34: 1, 35: 1,
-    38: 1, 39: 1, 40: 1, 41: 1, 56: 2,
-}  # fmt: skip
+FLOORS: Final = {key: versions.first for key, versions in versions_in("4.0").items() if versions.first}
+"""The lowest version that Kafka 4 serves, if it is not 0."""
 
 
 class Cause(NamedTuple):

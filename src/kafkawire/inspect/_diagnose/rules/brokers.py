@@ -18,9 +18,10 @@ from kafkawire.inspect._diagnose.close_causes import FLOORS
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
 from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.messages.releases import release_names, releases_serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.thresholds import Thresholds
@@ -124,23 +125,40 @@ def _excess_ms(row: Row) -> float:
 )
 def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients with versions that Kafka 4 or this broker does not serve, or without ApiVersions."""
-    old = [
-        row
-        for row in evidence.exchanges
-        if row["version"] is not None and (row["version"] < FLOORS.get(row["api_key"], 0) or _is_refused(row))
-    ]
+    old = [row for row in evidence.exchanges if row["version"] is not None and (_is_old(row) or _is_refused(row))]
     for (address, client), rows in grouped(old, client_of).items():
-        used = sorted({f"{row['api']} v{row['version']}" for row in rows})
         software = rows[0]["connection"]["software_name"]
         who = f"{client or address}" + (
             f" ({software} {rows[0]['connection']['software_version']})" if software else ""
         )
-        text = f"{who} uses {', '.join(used)}, which Kafka 4 does not serve"
-        yield about(
-            "old-client", "warning", rows, text, "Upgrade the client before the brokers (KIP-896).", entity=client
-        )
+        outdated = {(row["api_key"], row["version"]): row for row in rows if _is_old(row)}
+        refused = {(row["api_key"], row["version"]): row for row in rows if not _is_old(row)}
+        parts = []
+        if outdated:
+            parts.append(
+                f"uses {_versions(outdated)}, which Kafka 4 does not serve{_releases(outdated, 'last served', -1)}"
+            )
+        if refused:
+            parts.append(f"uses {_versions(refused)}, which the broker refuses{_releases(refused, 'first served', 0)}")
+        advice = "Upgrade the client before the brokers (KIP-896)." if outdated else "Upgrade the broker or the client."
+        yield about("old-client", "warning", rows, f"{who} {'; it '.join(parts)}", advice, entity=client)
 
     yield from _unasking_clients(evidence)
+
+
+def _is_old(row: Row) -> bool:
+    return bool(row["version"] < FLOORS.get(row["api_key"], 0))
+
+
+def _versions(used: dict[tuple[int, int], Row]) -> str:
+    return ", ".join(sorted(f"{row['api']} v{row['version']}" for row in used.values()))
+
+
+def _releases(used: Iterable[tuple[int, int]], word: str, place: int) -> str:
+    """The first or the last release that serves all of these versions, in parentheses."""
+    serving = [releases_serving(*each) for each in used]
+    common = [name for name in release_names() if all(name in each for each in serving)]
+    return f" ({word} in {common[place]})" if common else ""
 
 
 def _is_refused(row: Row) -> bool:
