@@ -20,6 +20,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("numpy", "pyarrow"), "arrow"),
     **dict.fromkeys(("cramjam", "fastcrc", "isal", "lz4", "zstandard"), "codecs"),
     **dict.fromkeys(("py4j", "pyspark"), "spark"),
+    "cryptography": "security",
     "uvloop": "server",
 }
 """The extra that installs a library."""

@@ -100,10 +100,11 @@ def test_addresses_to_listen_on_are_parsed(
     assert listening(BrokerConfig(given), host, port) == expected
 
 
-def test_a_listener_with_protection_that_is_not_there_is_refused() -> None:
-    for listener in ("SSL://:9092", "SASL_PLAINTEXT://:9092", "ODD://:9092", "PLAINTEXT://:9092,SSL://:9093"):
-        with pytest.raises(InvalidConfigError, match="only PLAINTEXT is served"):
-            listening(BrokerConfig({"listeners": listener}), None, None)
+def test_a_listener_without_a_protocol_is_refused() -> None:
+    with pytest.raises(InvalidConfigError, match=r"ODD is not in listener\.security\.protocol\.map"):
+        listening(BrokerConfig({"listeners": "ODD://:9092"}), None, None)
+    with pytest.raises(InvalidConfigError, match=r"expected NAME:PROTOCOL, where PROTOCOL is .*found 'ODD:TLS'"):
+        listening(BrokerConfig({"listeners": "ODD://:1", "listener.security.protocol.map": "ODD:TLS"}), None, None)
     with pytest.raises(InvalidConfigError, match="PLAINTEXT occurs more than once"):
         listening(BrokerConfig({"listeners": "PLAINTEXT://:9092,PLAINTEXT://:9093"}), None, None)
     mapped = {"listeners": "INSIDE://:9092", "listener.security.protocol.map": "INSIDE:PLAINTEXT"}
@@ -139,6 +140,6 @@ def test_clients_get_an_address_that_works(given: str, expected: dict[str, tuple
     ],
 )
 def test_an_address_that_cannot_work_is_refused(given: str, words: str) -> None:
-    protocols = {"listener.security.protocol.map": "OTHER:PLAINTEXT"}
+    protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT"}
     with pytest.raises(InvalidConfigError, match=f"advertised.listeners: {words}"):
         advertised(BrokerConfig({**protocols, "advertised.listeners": given}), PLACES)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Self
 from kafkawire.broker._clock import LoopClock
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
-from kafkawire.broker._net.listeners import Endpoint, advertised, listening
+from kafkawire.broker._net.listeners import Endpoint, advertised, listening, protocols
 from kafkawire.broker._net.server import Server
 from kafkawire.broker._node import Node
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._ops.maintenance import Maintenance
 from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._security.listeners import Listeners
 from kafkawire.log.storage.files import DiskFiles
 from kafkawire.log.storage.memory import MemoryFiles
 from kafkawire.messages import error_facts as table
@@ -58,6 +59,8 @@ class Broker:
         self.metrics = Metrics()
         self.listeners = listening(self.config, host, port)
         advertised(self.config, self.listeners)
+        known = protocols(self.config)
+        self.security = Listeners(self.config, {name: known[name] for name in self.listeners}, self.clock)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._files = files
         self._started = False
@@ -72,11 +75,14 @@ class Broker:
             root, files = self._data_dir.absolute(), self._files or DiskFiles()
         self.node = Node(self.config, self.clock, root=root, files=files)
         self.dispatcher = Dispatcher(self.node, self.metrics)
+        self.node.listeners = self.security
         self.server = Server(self.config, self.dispatcher, self.metrics)
         try:
             self.node.start()
             for name, place in self.listeners.items():
-                self.listeners[name] = Endpoint(place.host, await self.server.listen(name, place))
+                security = self.security[name]
+                self.listeners[name] = Endpoint(place.host, await self.server.listen(security, place))
+                security.warn_if_open(place.host)
             self.node.endpoints = advertised(self.config, self.listeners)
             await self.server.start()
         except BaseException:

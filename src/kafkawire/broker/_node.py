@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._coordinator import Coordinator
     from kafkawire.broker._fetch.watch import Watch
+    from kafkawire.broker._security.listeners import Listeners
     from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes, FileSystem
@@ -84,6 +85,8 @@ class Node:
         self.rack = config.text("broker.rack") or None
         self.endpoints = {PLAINTEXT: Endpoint(DEFAULT_HOST, 0)}
         """The advertised address of each listener; known once the server listens."""
+        self.listeners: Listeners | None = None
+        """The security of the listeners; None without a server."""
         with naming_files():
             restore(files, root, config, clock.now())
             self.cluster_id = cluster_id_of(files, root)

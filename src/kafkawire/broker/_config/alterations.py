@@ -80,6 +80,8 @@ async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | No
             await node.changes.run(node.changes.own_settings(kind, name, changes))
         return
     check_changes(node.config, name, changes)
+    if node.listeners is not None:
+        node.listeners.check_change(name, changes)
     if not validate_only:
         await node.changes.run(node.changes.broker_settings(name, changes))
 

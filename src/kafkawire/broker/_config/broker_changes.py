@@ -35,6 +35,7 @@ STORES: Final = frozenset(
     }
 )
 PER_BROKER: Final = ("ssl.", "sasl.", "principal.")
+LISTENER: Final = "listener.name."
 THREADS: Final = frozenset(
     {
         "background.threads",
@@ -76,9 +77,7 @@ def check_changes(config: BrokerConfig, resource: str, changes: Mapping[str, str
     for name, value in changes.items():
         if value is not None:
             _check(config, resource, name, value)
-    after = BrokerConfig(config.given)
-    after.changed = dict(config.changed)
-    after.change(resource, changes)
+    after = config.with_changes(resource, changes)
     if len(after.changed[resource]) > MOST_SETTINGS:
         raise InvalidRequestError(f"{len(after.changed[resource])} settings, expected at most {MOST_SETTINGS}")
     try:
@@ -90,7 +89,7 @@ def check_changes(config: BrokerConfig, resource: str, changes: Mapping[str, str
 def _check(config: BrokerConfig, resource: str, name: str, value: str) -> None:
     if name in STORES:
         raise InvalidRequestError(f"{name}: can be changed for a listener only, as listener.name.<listener>.{name}")
-    if not resource and name.startswith(PER_BROKER):
+    if not resource and name.startswith((*PER_BROKER, LISTENER)):
         raise InvalidRequestError(f"{name}: can be changed for one broker only, not for all")
     key = key_of(name)
     if key is None:

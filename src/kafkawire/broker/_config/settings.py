@@ -6,10 +6,12 @@ Rules:
   given at start, the default.
 - A topic's value is the first of: set for the topic, its `server` names in their order, the default.
 - A value that is set over the wire is checked before it is stored.
+- `listener.name.<listener>.<setting>` is a setting for one listener (`listener_settings`), with the same type.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
@@ -36,6 +38,10 @@ _TABLE: Final = Path(__file__).with_name("configs.tsv")
 _HOUR, _MINUTE = 3_600_000, 60_000
 MOST_REMEMBERED: Final = 1000
 _UNITS: Final = {".hours": _HOUR, ".minutes": _MINUTE}
+_OF_LISTENER: Final = re.compile(
+    r"listener\.name\.[a-z0-9_]+\.((?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?"
+    r"(?P<setting>(?:ssl|sasl|connections|principal)\..+)"
+)
 
 
 class Source(IntEnum):
@@ -91,7 +97,8 @@ class ConfigKey:
         try:
             _parse(self.type, text)
         except ValueError:
-            raise InvalidConfigError(f"{self.name}: expected {self.type.name.lower()}, found {text!r}") from None
+            found = "another value" if self.is_sensitive else repr(text)
+            raise InvalidConfigError(f"{self.name}: expected {self.type.name.lower()}, found {found}") from None
 
 
 class Setting(NamedTuple):
@@ -111,13 +118,13 @@ class BrokerConfig:
     """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
-        table = keys("broker")
         self.given = dict(given or {})
         if "broker.id" in self.given:
             self.given.setdefault("node.id", self.given["broker.id"])
         for name, value in self.given.items():
-            if name in table:
-                table[name].check(value)
+            key = key_of(name)
+            if key is not None:
+                key.check(value)
         self.changed: dict[str, dict[str, str]] = {"": {}}
         self._parsed: dict[str, object] = {}
         self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
@@ -125,7 +132,7 @@ class BrokerConfig:
     def unknown(self) -> dict[str, str]:
         """Unknown names that were given at start, each with the closest known name, or ''."""
         table = keys("broker")
-        near = {name: get_close_matches(name, table, 1, 0.8) for name in self.given if name not in table}
+        near = {name: get_close_matches(name, table, 1, 0.8) for name in self.given if key_of(name) is None}
         return {name: close[0] if close else "" for name, close in near.items()}
 
     def integer(self, name: str) -> int:
@@ -167,6 +174,13 @@ class BrokerConfig:
         self.changed[resource] = values
         self._parsed.clear()
         self._log_configs.clear()
+
+    def with_changes(self, resource: str, changes: Mapping[str, str | None]) -> BrokerConfig:
+        """These settings after a change that is not made yet."""
+        copy = BrokerConfig(self.given)
+        copy.changed = dict(self.changed)
+        copy.change(resource, changes)
+        return copy
 
     def topic_settings(self, name: str, configs: Mapping[str, str]) -> list[Setting]:
         """Every value that a topic's setting has somewhere, the effective one first."""
@@ -243,11 +257,6 @@ _INTERNAL_PREFIXES: Final = {
 }
 
 
-def key_of(name: str) -> ConfigKey | None:
-    """The line of the table for a setting of the broker."""
-    return keys("broker").get(name)
-
-
 @cache
 def keys(scope: str) -> dict[str, ConfigKey]:
     """The settings of a broker, a topic, a group or a subscription to client metrics, by name."""
@@ -258,6 +267,18 @@ def keys(scope: str) -> dict[str, ConfigKey]:
             value = None if default == "-" else default
             found[name] = ConfigKey(where, name, ConfigType[kind.upper()], value, mode, tuple(server.split()), doc)
     return dict(sorted(found.items()))
+
+
+def key_of(name: str) -> ConfigKey | None:
+    """The line of the table for a setting of the broker, or of one of its listeners.
+
+    >>> key = key_of("listener.name.outside.ssl.keystore.location")
+    >>> None if key is None else key.name
+    'ssl.keystore.location'
+    """
+    table = keys("broker")
+    match = None if name in table else _OF_LISTENER.fullmatch(name)
+    return table.get(match["setting"] if match else name)
 
 
 def _parse(kind: ConfigType, text: str) -> object:

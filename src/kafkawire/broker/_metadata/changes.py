@@ -198,6 +198,8 @@ class Changes:
         node = self._node
         yield partial(node.journal.write, list(config_records(BROKER_RESOURCE, name, changes)))
         node.config.change(name, changes)
+        if node.listeners is not None:
+            node.listeners.refresh()
         for number, topic in enumerate(list(node.topics)):
             if number % AT_ONCE == AT_ONCE - 1:
                 yield _pause

@@ -26,9 +26,10 @@ from kafkawire import _platforms as platforms
 from kafkawire.broker._ops.event_log import log_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
-    Factory = Callable[[socket.socket], asyncio.BaseProtocol]
+    Connect = Callable[[socket.socket], Coroutine[None, None, None]]
+    """Turns an accepted socket into a connection, or closes it."""
 
 MOST_SPARE: Final = 64
 LEAST_SPARE: Final = 8
@@ -46,7 +47,7 @@ class Acceptor:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.is_accepting = False
         self._loop = loop
-        self._listening: list[tuple[socket.socket, Factory]] = []
+        self._listening: list[tuple[socket.socket, Connect]] = []
         self._arriving: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._quiet_until = 0.0
@@ -56,7 +57,7 @@ class Acceptor:
         if not platforms.SOCKETS_ARE_FILES:
             self._usable = sys.maxsize
 
-    async def listen(self, host: str | None, port: int, backlog: int, connected: Factory) -> list[int]:
+    async def listen(self, host: str | None, port: int, backlog: int, connected: Connect) -> list[int]:
         """Listen on every address of a host; connections are accepted from `start` on. The ports, each once."""
         flags = socket.AI_PASSIVE
         found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
@@ -157,7 +158,7 @@ class Acceptor:
         os.close(probe)
         return probe < self._usable
 
-    def _accept(self, listening: socket.socket, connected: Factory) -> None:
+    def _accept(self, listening: socket.socket, connected: Connect) -> None:
         for _ in range(AT_ONCE):
             try:
                 accepted, _ = listening.accept()
@@ -175,7 +176,7 @@ class Acceptor:
                 self._pause()
                 return
 
-    async def _accept_in_turn(self, listening: socket.socket, connected: Factory) -> None:
+    async def _accept_in_turn(self, listening: socket.socket, connected: Connect) -> None:
         """Accept connections on a loop that watches operations, as that of Windows does."""
         while True:
             try:
@@ -187,18 +188,11 @@ class Acceptor:
                     self._pause()
                 return
 
-    def _arrive(self, accepted: socket.socket, connected: Factory) -> None:
+    def _arrive(self, accepted: socket.socket, connected: Connect) -> None:
         accepted.setblocking(False)
-        task = self._loop.create_task(self._make(accepted, connected))
+        task = self._loop.create_task(connected(accepted))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
-
-    async def _make(self, accepted: socket.socket, connected: Factory) -> None:
-        try:
-            await self._loop.connect_accepted_socket(lambda: connected(accepted), accepted)
-        except OSError as error:
-            accepted.close()
-            log_event("connection lost", level=logging.WARNING, reason=f"it could not be set up: {error}")
 
 
 def _open(family: int, kind: int, protocol: int, address: tuple[object, ...], backlog: int) -> socket.socket:

@@ -22,9 +22,10 @@ from kafkawire import _platforms as platforms
 from kafkawire.broker._dispatch.dispatcher import PRODUCE, RefusedRequestError
 from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._net.listeners import Endpoint
-from kafkawire.broker._net.send_queue import SendQueue
+from kafkawire.broker._net.send_queue import send_queue
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
 from kafkawire.broker._security.peer import Peer
+from kafkawire.broker._security.tls import UnknownSubjectError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.wire.receive_buffer import ReceiveBuffer
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from kafkawire._codec.parts import Part
     from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
     from kafkawire.broker._net.server import Server
+    from kafkawire.broker._security.listeners import ListenerSecurity
+    from kafkawire.broker._security.tls import ListenerTls
 
 _log = logging.getLogger("kafkawire.broker")
 RECORDED: Final = 64 * 1024
@@ -101,12 +104,13 @@ class ReceiveRate:
 class Connection(asyncio.BufferedProtocol):
     """Receives frames and sends responses."""
 
-    def __init__(self, server: Server, dispatcher: Dispatcher, listener: str, socket: socket) -> None:
+    def __init__(self, server: Server, dispatcher: Dispatcher, security: ListenerSecurity, socket: socket) -> None:
         self._server = server
         self._budget = server.budget
         self._socket = socket
         self._dispatcher = dispatcher
-        self.peer = Peer(listener)
+        self._security = security
+        self.peer = Peer(security.name, security.protocol)
         self._received = ReceiveBuffer(
             server.max_request, server.scratch, first_room=FIRST_ROOM, read_size=READ_SIZE, maps_memory=True
         )
@@ -126,16 +130,19 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(0)
+        # with a limit of 0 a TLS transport would pause after every write, and resume within the next one
+        self._transport.set_write_buffer_limits(1 if self.peer.protocol.uses_tls else 0, 0)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
             self.peer.address = (str(peer[0]), int(peer[1]))
-        self._queue = SendQueue(self._transport, self._socket)
+        self._queue = send_queue(self._transport, self._socket)
         if debug_enabled():
             log_event("connection opened", level=logging.DEBUG, client=self._client, listener=self.peer.listener)
         refusal = self._server.admit(self)
         if refusal:
             self.refuse("limit", refusal)
+        elif self._security.tls is not None:
+            self._identify(self._security.tls)
 
     def connection_lost(self, error: Exception | None) -> None:
         if debug_enabled():
@@ -145,6 +152,15 @@ class Connection(asyncio.BufferedProtocol):
         if self._task is not None:
             self._task.cancel()
         self._server.forget(self)
+
+    def _identify(self, tls: ListenerTls) -> None:
+        """Take the principal from the client's certificate; with SASL it names nobody."""
+        if not self.peer.protocol.uses_sasl:
+            certificate = self._transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+            try:
+                self.peer.principal = tls.principal(certificate)
+            except UnknownSubjectError as error:
+                self.refuse("authentication", str(error))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._received.buffer(tight=self._budget.is_tight)

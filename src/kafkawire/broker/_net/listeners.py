@@ -2,7 +2,8 @@
 
 Rules:
 - `listeners` and `advertised.listeners` are Kafka's: NAME://host:port, separated by commas. Those of a controller are
-  ignored. A listener with another protocol than PLAINTEXT is refused, because this broker cannot protect it.
+  ignored. The protocol of a listener is that of its name in `listener.security.protocol.map`. A map that is given
+  replaces the default one. A listener that is not in it is refused. Names are in upper case.
 - A host and a port that are given separately override those of the first listener.
 - A client gets the advertised address of the listener that it connected to. A broker has different names inside and
   outside of a network of containers.
@@ -16,6 +17,7 @@ import errno
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.broker._security.peer import SecurityProtocol
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import InvalidConfigError
 
@@ -62,23 +64,40 @@ def parse_listeners(config: BrokerConfig, name: str) -> dict[str, Endpoint]:
     >>> parse_listeners(BrokerConfig({"listeners": "CONTROLLER://:9093,PLAINTEXT://localhost:9092"}), "listeners")
     {'PLAINTEXT': Endpoint(host='localhost', port=9092)}
     """
-    controllers = {text.strip() for text in config.text("controller.listener.names").split(",")}
-    pairs = (pair.partition(":") for pair in config.text("listener.security.protocol.map").split(","))
-    protocols = {listener.strip(): protocol.strip() for listener, _, protocol in pairs}
+    controllers = {text.strip().upper() for text in config.text("controller.listener.names").split(",")}
+    known = protocols(config)
     found: dict[str, Endpoint] = {}
     for text in filter(None, (text.strip() for text in config.text(name).split(","))):
         match = _LISTENER.fullmatch(text)
         if match is None or int(match["port"]) > 65535:
             raise InvalidConfigError(f"{name}: expected NAME://host:port, found {text!r}")
-        listener = match["name"]
+        listener = match["name"].upper()
         if listener in controllers:
             continue
-        protocol = protocols.get(listener, listener)
-        if protocol != PLAINTEXT:
-            raise InvalidConfigError(f"{name}: {text} means {protocol}, and only {PLAINTEXT} is served")
+        if listener not in known:
+            listed = ", ".join(known)
+            raise InvalidConfigError(f"{name}: {listener} is not in listener.security.protocol.map, which has {listed}")
         if listener in found:
             raise InvalidConfigError(f"{name}: {listener} occurs more than once; give each listener a name of its own")
         found[listener] = Endpoint(match["six"] or match["host"] or "", int(match["port"]))
+    return found
+
+
+def protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
+    """The security protocol of each listener name.
+
+    >>> from kafkawire.broker._config.settings import BrokerConfig
+    >>> protocols(BrokerConfig({"listener.security.protocol.map": "OUT:sasl_ssl"}))
+    {'OUT': <SecurityProtocol.SASL_SSL: 'SASL_SSL'>}
+    """
+    setting = "listener.security.protocol.map"
+    found = {}
+    for pair in filter(None, (pair.strip() for pair in config.text(setting).split(","))):
+        listener, _, protocol = pair.rpartition(":")
+        if not listener or protocol.strip().upper() not in SecurityProtocol.__members__:
+            expected = ", ".join(SecurityProtocol.__members__)
+            raise InvalidConfigError(f"{setting}: expected NAME:PROTOCOL, where PROTOCOL is {expected}; found {pair!r}")
+        found[listener.strip().upper()] = SecurityProtocol[protocol.strip().upper()]
     return found
 
 

@@ -3,12 +3,15 @@
 Rules:
 - Small responses are joined and written at once. The responses of requests that arrived together leave in one write.
 - Large ones are not copied: parts in memory leave by `sendmsg`, ranges of files by `sendfile`, directly on the socket.
+  Only `DirectSendQueue` does so. `SendQueue`, the queue of a TLS connection, does not have the socket, because bytes
+  on it would leave in plain text. `send_queue` asks the transport which one it needs.
 - The socket is used only while the transport has nothing left to write, so bytes never overtake each other.
 - When the system takes no more bytes, the transport gets the next small piece, and waits for the peer with it. Its
   `resume_writing` continues the queue. So sending needs no further descriptor, and no timer.
 - A range under 64 KiB is read and joined, because this is faster than `sendfile`. A large range that is only in memory
   is copied piece by piece as the peer takes it.
-- On a system without `sendfile` or `sendmsg` the transport sends everything, piece by piece as the peer takes it.
+- With TLS, or on a system without `sendfile` or `sendmsg`, the transport sends everything, piece by piece as the peer
+  takes it.
 - `held` counts the parts in memory that the peer has not taken. Ranges of files use no memory.
 """
 
@@ -35,14 +38,20 @@ _PIECE: Final = 4096
 _COPIED: Final = 128 * 1024  # small enough to be sent out of the cache that it was copied into
 
 
+def send_queue(transport: Transport, socket: socket.socket) -> SendQueue:
+    """The queue of a new connection; with TLS it has no access to the socket."""
+    if transport.get_extra_info("sslcontext") is not None or not platforms.SENDS_FILES:
+        return SendQueue(transport)
+    return DirectSendQueue(transport, socket)
+
+
 class SendQueue:
-    """The responses that one connection still has to send."""
+    """The responses that one connection still has to send, by its transport alone."""
 
-    __slots__ = ("_joined", "_joined_size", "_queue", "_sent", "_socket", "_transport", "held")
+    __slots__ = ("_joined", "_joined_size", "_queue", "_sent", "_transport", "held")
 
-    def __init__(self, transport: Transport, socket: socket.socket) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._socket = socket
         self.held = 0  # bytes of the queue that are in memory
         self._joined: list[bytes | memoryview] = []
         self._joined_size = 0
@@ -79,9 +88,10 @@ class SendQueue:
         if self._queue:
             self.pump()
         elif self._joined:
-            self._transport.write(b"".join(self._joined))
+            joined = b"".join(self._joined)
             self._joined.clear()
             self._joined_size = 0
+            self._transport.write(joined)
 
     def pump(self) -> None:
         """Send as much of the queue as goes without waiting."""
@@ -105,13 +115,32 @@ class SendQueue:
                 raise OSError(f"{first.path}: ends before byte {first.position + first.length}")
         else:
             piece = bytes(memoryview(first)[sent : sent + size])
-        self._transport.write(piece)
         self._advance(len(piece))
+        self._transport.write(piece)
 
     def _send_some(self) -> None:
-        if not platforms.SENDS_FILES:
-            self._write_piece(_COPIED)
-            return
+        self._write_piece(_COPIED)
+
+    def _advance(self, count: int) -> None:
+        count += self._sent
+        while self._queue and count >= len(self._queue[0]):
+            part = self._queue.popleft()
+            count -= len(part)
+            if not isinstance(part, FileRange):
+                self.held -= len(part)
+        self._sent = count
+
+
+class DirectSendQueue(SendQueue):
+    """The same, directly on the socket where the transport has nothing left to write."""
+
+    __slots__ = ("_socket",)
+
+    def __init__(self, transport: Transport, socket: socket.socket) -> None:
+        super().__init__(transport)
+        self._socket = socket
+
+    def _send_some(self) -> None:
         first = self._queue[0]
         if isinstance(first, FileRange):
             count = self._send_file(first, first.position + self._sent, first.length - self._sent)
@@ -134,12 +163,3 @@ class SendQueue:
             return os.sendfile(self._socket.fileno(), source.fileno(), position, left)
         more = platforms.MSG_MORE if left > _COPIED else 0
         return self._socket.send(source.file.read(position, min(left, _COPIED)), more)
-
-    def _advance(self, count: int) -> None:
-        count += self._sent
-        while self._queue and count >= len(self._queue[0]):
-            part = self._queue.popleft()
-            count -= len(part)
-            if not isinstance(part, FileRange):
-                self.held -= len(part)
-        self._sent = count

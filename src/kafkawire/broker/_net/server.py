@@ -4,13 +4,14 @@ Rules:
 - Memory is counted over all connections (`budget`). When it is used up, slow peers are closed.
 - A silent connection is closed after connections.max.idle.ms, unless it waits for a response.
 - New connections wait while descriptors are short (`acceptor`).
-- Above max.connections, or max.connections.per.ip, a new connection is closed at once.
+- Above max.connections, or max.connections.per.ip, a new connection is closed at once. TLS handshakes count.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import socket
 from collections import Counter
 from contextlib import suppress
@@ -20,12 +21,17 @@ from kafkawire.broker._net.acceptor import Acceptor
 from kafkawire.broker._net.budget import Budget
 from kafkawire.broker._net.connection import SCRATCH, Connection
 from kafkawire.broker._net.listeners import EVERYWHERE, CannotListenError
+from kafkawire.broker._net.tls_handshakes import TlsHandshakes
+from kafkawire.broker._ops.event_log import log_event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._dispatch.dispatcher import Dispatcher
     from kafkawire.broker._net.listeners import Endpoint
     from kafkawire.broker._ops.metrics import Metrics
+    from kafkawire.broker._security.listeners import ListenerSecurity
 
 SWEEP_SECONDS: Final = 5.0
 CLOSED_AT_ONCE: Final = 64
@@ -46,6 +52,7 @@ class Server:
         self._config = config
         self._dispatcher = dispatcher
         self._by_host: Counter[str] = Counter()
+        self._handshakes: Counter[str] = Counter()
         self._overrides: tuple[str, dict[str, int]] = ("", {})
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -54,10 +61,10 @@ class Server:
         """Bytes of memory that requests and responses use."""
         return self.budget.held
 
-    async def listen(self, name: str, place: Endpoint) -> int:
+    async def listen(self, security: ListenerSecurity, place: Endpoint) -> int:
         """Bind a listener, whose connections are accepted from `start` on; returns its port."""
         try:
-            port = await self._bind(name, place)
+            port = await self._bind(security, place)
         except OSError as error:
             raise CannotListenError(place, error) from error
         for each in self.acceptor.sockets():
@@ -94,12 +101,28 @@ class Server:
         self._by_host[host] += 1
         self.metrics.connections += 1
         self.metrics.connections_total += 1
+        return self._above(host, len(self.connections), self._by_host[host])
+
+    def begin_handshake(self, host: str) -> str:
+        """Register a TLS handshake; returns the reason if the connection must be closed."""
+        self._handshakes[host] += 1
+        count = len(self.connections) + self._handshakes.total()
+        return self._above(host, count, self._by_host[host] + self._handshakes[host])
+
+    def end_handshake(self, host: str) -> None:
+        """Remove a TLS handshake, whether or not it led to a connection."""
+        self._handshakes[host] -= 1
+        if not self._handshakes[host]:
+            del self._handshakes[host]
+        self.acceptor.released()
+
+    def _above(self, host: str, count: int, of_host: int) -> str:
         most = self._config.integer("max.connections")
-        if len(self.connections) > most:
-            return f"{len(self.connections)} connections, max.connections is {most}"
+        if count > most:
+            return f"{count} connections, max.connections is {most}"
         most = self._most_of(host)
-        if self._by_host[host] > most:
-            return f"{self._by_host[host]} connections from {host}, max.connections.per.ip is {most}"
+        if of_host > most:
+            return f"{of_host} connections from {host}, max.connections.per.ip is {most}"
         return ""
 
     def forget(self, connection: Connection) -> None:
@@ -112,13 +135,18 @@ class Server:
         self.budget.forget(connection)
         self.acceptor.released()
 
-    async def _bind(self, name: str, place: Endpoint) -> int:
+    async def _bind(self, security: ListenerSecurity, place: Endpoint) -> int:
         """Bind a socket for each address of a host, all with the same port; the system would choose one for each."""
         host = None if place.host in EVERYWHERE - {"0.0.0.0"} else place.host
         backlog = max(1, self._config.integer("socket.listen.backlog.size"))
 
-        def connected(accepted: socket.socket) -> Connection:
-            return Connection(self, self._dispatcher, name, accepted)
+        if security.tls is None:
+            make = self._connect
+        else:
+            make = TlsHandshakes(self, security.name, security.protocol.value, security.tls).make
+
+        async def connected(accepted: socket.socket) -> None:
+            await make(accepted, lambda: Connection(self, self._dispatcher, security, accepted))
 
         for _ in range(TRIES_FOR_A_PORT):
             port, *others = await self.acceptor.listen(host, place.port, backlog, connected)
@@ -130,6 +158,13 @@ class Server:
                 await self.acceptor.listen(host, port, backlog, connected)
                 return port
         raise OSError(errno.EADDRINUSE, f"no port found that every address of {place.host!r} has free")
+
+    async def _connect(self, accepted: socket.socket, connected: Callable[[], Connection]) -> None:
+        try:
+            await self.loop.connect_accepted_socket(connected, accepted)
+        except OSError as error:
+            accepted.close()
+            log_event("connection lost", level=logging.WARNING, reason=f"it could not be set up: {error}")
 
     def _most_of(self, host: str) -> int:
         text = self._config.text("max.connections.per.ip.overrides")

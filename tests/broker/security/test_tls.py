@@ -1,0 +1,511 @@
+"""TLS listeners over real sockets: certificates of both sides, principals, reload, and nothing in plain text."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.broker.raw_connection import Peer
+from tests.broker.security.secured import HOSTS, TlsPeer, authority, plain_socket, tls_settings, trusting
+
+from kafkawire.broker import Broker
+from kafkawire.broker._net.send_queue import DirectSendQueue
+from kafkawire.broker._security import tls
+from kafkawire.broker._security.development_certificates import DevelopmentAuthority
+from kafkawire.client import NewTopic
+from kafkawire.client.blocking import Admin, Consumer, Producer
+from kafkawire.messages import ApiVersionsRequest, IncrementalAlterConfigsRequest, MetadataRequest
+from kafkawire.messages.errors import InvalidConfigError
+from kafkawire.testing import RunningBroker, _running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKER = b"a record that nobody may read on the network"
+
+
+@pytest.fixture(params=["uvloop", "asyncio"])
+def _loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both loops: they have different implementations of TLS."""
+    if request.param == "asyncio":
+        monkeypatch.setattr(_running, "new_loop", asyncio.new_event_loop)
+
+
+def principals(broker: RunningBroker) -> set[str]:
+    return {str(each.peer.principal) for each in broker.call(lambda: list(broker.broker.server.connections))}
+
+
+@pytest.mark.usefixtures("_loop")
+def test_records_are_produced_and_consumed_over_tls(tmp_path: Path) -> None:
+    with RunningBroker(tmp_path / "data", config=tls_settings(tmp_path)) as broker:
+        options: dict[str, Any] = {
+            "bootstrap_servers": broker.bootstrap_servers,
+            "security_protocol": "SSL",
+            "ssl_cafile": str(tmp_path / "ca.pem"),
+        }
+        with Admin(**options) as admin:
+            admin.create_topics([NewTopic(name="t", num_partitions=1)])
+        large = os.urandom(900_000)
+        with Producer(**options) as producer:
+            for number in range(20):
+                producer.send("t", value=large if number % 2 else b"%d" % number)
+        with Consumer("t", auto_offset_reset="earliest", **options) as consumer:
+            found = [consumer.getone().value for _ in range(20)]
+        assert found == [large if number % 2 else b"%d" % number for number in range(20)]
+        assert principals(broker) <= {"User:ANONYMOUS"}
+
+
+class Wiretap:
+    """Passes bytes between clients and a broker, and keeps everything that the broker sends."""
+
+    def __init__(self, broker: RunningBroker) -> None:
+        self._target = int(broker.bootstrap_servers.rpartition(":")[2])
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.sent: list[bytearray] = []
+        self._sockets: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client = self._listening.accept()[0]
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._sockets += [client, server]
+                kept = bytearray()
+                self.sent.append(kept)
+                for source, sink, log in ((client, server, bytearray()), (server, client, kept)):
+                    self._threads.append(threading.Thread(target=_pass, args=(source, sink, log)))
+                    self._threads[-1].start()
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._threads[0].join(10)
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(10)
+        for each in self._sockets:
+            each.close()
+
+
+def _pass(source: socket.socket, sink: socket.socket, log: bytearray) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            log += data
+            sink.sendall(data)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+
+
+def record_types(stream: bytes) -> set[int]:
+    """The types of the TLS records that a stream consists of; an assertion fails on anything else."""
+    found, position = set(), 0
+    while position < len(stream):
+        kind, version = stream[position], stream[position + 1 : position + 3]
+        assert version in (b"\x03\x01", b"\x03\x03"), f"byte {position} is not a TLS record: {stream[position:][:16]!r}"
+        length = int.from_bytes(stream[position + 3 : position + 5])
+        assert length <= 16384 + 256
+        found.add(kind)
+        position += 5 + length
+    assert position == len(stream)
+    return found
+
+
+def fetched_through_wiretap(broker: RunningBroker, **options: Any) -> list[bytearray]:
+    """All bytes that the broker sends while a client reads large records out of files."""
+    broker.create_topic("t")
+    for _ in range(12):
+        broker.produce("t", MARKER * 20_000)
+    tap = Wiretap(broker)
+    try:
+        with (
+            broker_as_seen_through(broker, tap.port),
+            Consumer(
+                "t",
+                bootstrap_servers=f"127.0.0.1:{tap.port}",
+                auto_offset_reset="earliest",
+                max_partition_fetch_bytes=8_000_000,
+                **options,
+            ) as consumer,
+        ):
+            for _ in range(12):
+                assert consumer.getone().value == MARKER * 20_000
+    finally:
+        tap.close()
+    return tap.sent
+
+
+class broker_as_seen_through:  # noqa: N801  # used as a function
+    """Lets the broker advertise another port."""
+
+    def __init__(self, broker: RunningBroker, port: int) -> None:
+        self._broker, self._port = broker, port
+
+    def __enter__(self) -> None:
+        def change() -> None:
+            node = self._broker.broker.node
+            node.endpoints = {name: each._replace(port=self._port) for name, each in node.endpoints.items()}
+
+        self._broker.call(change)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("_loop")
+def test_no_byte_of_plain_text_leaves_a_tls_connection(tmp_path: Path) -> None:
+    with RunningBroker(tmp_path / "data", config=tls_settings(tmp_path)) as broker:
+        sent = fetched_through_wiretap(broker, security_protocol="SSL", ssl_cafile=str(tmp_path / "ca.pem"))
+        assert sum(map(len, sent)) > 10_000_000
+        for stream in sent:
+            assert MARKER not in stream
+            assert record_types(bytes(stream)) <= {20, 21, 22, 23}
+
+
+def test_the_wiretap_sees_the_records_of_a_plain_listener(tmp_path: Path) -> None:
+    """The test above would fail on a TLS connection that sends on the raw socket, as this listener does."""
+    with RunningBroker(tmp_path / "data") as broker:
+        sent = fetched_through_wiretap(broker)
+        assert any(MARKER in stream for stream in sent)
+
+
+@pytest.mark.usefixtures("_loop")
+def test_the_queue_of_a_tls_connection_has_no_socket(tmp_path: Path) -> None:
+    with RunningBroker(config=tls_settings(tmp_path)) as broker, TlsPeer(broker, trusting(tmp_path)) as peer:
+        peer.call(ApiVersionsRequest(), 0)
+        (connection,) = broker.call(lambda: list(broker.broker.server.connections))
+        assert not isinstance(connection._queue, DirectSendQueue)
+        assert not hasattr(connection._queue, "_socket")
+
+
+@pytest.mark.usefixtures("_loop")
+@pytest.mark.parametrize(("wanted", "sends", "served"), [
+    ("none", False, "User:ANONYMOUS"),
+    ("none", True, "User:ANONYMOUS"),
+    ("requested", False, "User:ANONYMOUS"),
+    ("requested", True, "User:CN=ann"),
+    ("required", True, "User:CN=ann"),
+])  # fmt: skip
+def test_the_certificate_of_a_client_names_its_principal(tmp_path: Path, wanted: str, sends: bool, served: str) -> None:
+    settings = tls_settings(tmp_path, ssl_client_auth=wanted)
+    certificate = authority().issue("ann").both if sends else ""
+    with RunningBroker(config=settings) as broker, TlsPeer(broker, trusting(tmp_path, certificate)) as peer:
+        peer.call(ApiVersionsRequest(), 0)
+        assert principals(broker) == {served}
+
+
+@pytest.mark.usefixtures("_loop")
+@pytest.mark.parametrize("certificate", ["none", "expired", "of another authority"])
+def test_a_client_without_a_good_certificate_is_refused_where_one_is_required(
+    tmp_path: Path, certificate: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    issued = {
+        "none": "",
+        "expired": authority().issue("ann", days=-1).both,
+        "of another authority": DevelopmentAuthority.create("other").issue("ann").both,
+    }[certificate]
+    with RunningBroker(config=tls_settings(tmp_path, ssl_client_auth="required")) as broker:
+        # with TLS 1.3 the client's handshake ends before the broker has judged the certificate
+        with pytest.raises((OSError, EOFError)), TlsPeer(broker, trusting(tmp_path, issued)) as peer:
+            peer.call(ApiVersionsRequest(), 0)
+        wait_for(caplog, {
+            "none": "the client sent no certificate, and ssl.client.auth is required",
+            "expired": "the client's certificate is refused: certificate has expired",
+            "of another authority": "the client's certificate is refused",
+        }[certificate])  # fmt: skip
+        assert broker.call(lambda: broker.broker.metrics.refused) == {"tls": 1}
+
+
+def wait_for(caplog: pytest.LogCaptureFixture, words: str) -> None:
+    end = time.monotonic() + 30
+    while words not in caplog.text:
+        assert time.monotonic() < end, caplog.text
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("_loop")
+def test_a_subject_that_no_rule_maps_closes_the_connection(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rules = "RULE:^CN=(.*)-service$/$1/U"
+    settings = tls_settings(tmp_path, ssl_client_auth="required", ssl_principal_mapping_rules=rules)
+    with RunningBroker(config=settings) as broker:
+        with TlsPeer(broker, trusting(tmp_path, authority().issue("orders-service").both)) as peer:
+            peer.call(ApiVersionsRequest(), 0)
+            assert principals(broker) == {"User:ORDERS"}
+        with TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer:
+            assert peer.is_closed()
+        wait_for(caplog, "no rule of ssl.principal.mapping.rules matches 'CN=ann'")
+
+
+@pytest.mark.usefixtures("_loop")
+def test_a_plain_client_on_a_tls_port_is_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with RunningBroker(config=tls_settings(tmp_path)) as broker:
+        with plain_socket(broker) as wire:
+            wire.sendall(bytes.fromhex("0000000a 0012 0000 00000001 ffff"))
+            with suppress(ConnectionError):
+                while wire.recv(4096):
+                    pass
+        wait_for(caplog, "the client does not speak TLS; on this listener it needs security.protocol=SSL")
+
+
+def test_a_tls_client_on_a_plain_port_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with RunningBroker() as broker:
+        with pytest.raises((ssl.SSLError, OSError)), plain_socket(broker) as wire:
+            ssl.create_default_context().wrap_socket(wire, server_hostname="localhost")
+        wait_for(caplog, "this looks like TLS on a plaintext port")
+
+
+@pytest.mark.usefixtures("_loop")
+def test_a_client_that_does_not_trust_the_certificate_is_named_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with RunningBroker(config=tls_settings(tmp_path)) as broker:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            TlsPeer(broker, ssl.create_default_context())
+        wait_for(caplog, "the client does not trust the certificate of this listener")
+
+
+@pytest.mark.usefixtures("_loop")
+def test_handshakes_that_never_end_count_as_connections(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with RunningBroker(config=tls_settings(tmp_path, **{"max.connections.per.ip": "3"})) as broker:
+        idle = [plain_socket(broker) for _ in range(3)]
+        for each in idle:
+            each.sendall(b"\x16\x03\x01")
+        with plain_socket(broker) as fourth, suppress(ConnectionError):
+            assert fourth.recv(1) == b""
+        wait_for(caplog, "4 connections from 127.0.0.1, max.connections.per.ip is 3")
+        for each in idle:
+            each.close()
+        end = time.monotonic() + 30
+        while True:
+            with suppress(OSError), TlsPeer(broker, trusting(tmp_path)) as peer:
+                assert peer.call(ApiVersionsRequest(), 0).error_code == 0
+                break
+            assert time.monotonic() < end
+
+
+@pytest.mark.usefixtures("_loop")
+def test_changed_files_are_used_for_new_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tls, "LOOK_SECONDS", 0.0)
+    caplog.set_level(logging.INFO)
+    with RunningBroker(config=tls_settings(tmp_path)) as broker, TlsPeer(broker, trusting(tmp_path)) as first:
+        before = first.peer_certificate()["serialNumber"]
+        replace(tmp_path / "server.pem", authority().issue("broker", HOSTS).both)
+        with TlsPeer(broker, trusting(tmp_path)) as second:
+            after = second.peer_certificate()["serialNumber"]
+            assert after != before
+        assert first.call(ApiVersionsRequest(), 0).error_code == 0
+        replace(tmp_path / "server.pem", "not a certificate")
+        with TlsPeer(broker, trusting(tmp_path)) as third:
+            assert third.peer_certificate()["serialNumber"] == after
+        wait_for(caplog, "certificate kept")
+        replace(tmp_path / "server.pem", authority().issue("another", HOSTS).both)
+        with TlsPeer(broker, trusting(tmp_path)) as fourth:
+            assert fourth.peer_certificate()["serialNumber"] == after
+        wait_for(caplog, "the new certificate is for CN=another, expected CN=broker")
+        replace(tmp_path / "server.pem", authority().issue("broker", ["localhost"]).both)
+        with TlsPeer(broker, trusting(tmp_path)) as fifth:
+            assert fifth.peer_certificate()["serialNumber"] == after
+        wait_for(caplog, "the new certificate lacks the names IP:127.0.0.1")
+
+
+def replace(path: Path, text: str) -> None:
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
+def alter(peer: TlsPeer, broker: str, **configs: str) -> tuple[int, str]:
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            IncrementalAlterConfigsRequest.AlterConfigsResource(
+                resource_type=4,
+                resource_name=broker,
+                configs=[
+                    IncrementalAlterConfigsRequest.AlterableConfig(
+                        name=name.replace("_", "."), config_operation=0, value=value
+                    )
+                    for name, value in configs.items()
+                ],
+            )
+        ]
+    )
+    (answer,) = peer.call(request).responses
+    return answer.error_code, answer.error_message or ""
+
+
+def test_a_changed_setting_is_used_for_new_connections(tmp_path: Path) -> None:
+    (tmp_path / "next.pem").write_text(authority().issue("broker", HOSTS).both)
+    (tmp_path / "wrong.pem").write_text(authority().issue("another", HOSTS).both)
+    name = "listener_name_ssl_ssl_keystore_location"
+    with RunningBroker(config=tls_settings(tmp_path)) as broker, TlsPeer(broker, trusting(tmp_path)) as peer:
+        before = peer.peer_certificate()["serialNumber"]
+        code, words = alter(peer, "1", **{name: str(tmp_path / "wrong.pem")})
+        assert (code, "expected CN=broker" in words) == (42, True)
+        assert alter(peer, "", **{name: str(tmp_path / "next.pem")})[0] == 42
+        assert alter(peer, "1", ssl_keystore_location=str(tmp_path / "next.pem"))[0] == 42
+        assert alter(peer, "1", **{name: str(tmp_path / "next.pem")}) == (0, "")
+        with TlsPeer(broker, trusting(tmp_path)) as next_peer:
+            assert next_peer.peer_certificate()["serialNumber"] != before
+
+
+def test_versions_and_cipher_suites_are_those_of_the_settings(tmp_path: Path) -> None:
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    with RunningBroker(config=tls_settings(tmp_path, ssl_cipher_suites=suite)) as broker:
+        with TlsPeer(broker, trusting(tmp_path)) as peer:
+            assert isinstance(peer.socket, ssl.SSLSocket)
+            assert (peer.socket.version(), peer.socket.cipher()) == (
+                "TLSv1.2",
+                ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2", 128),
+            )
+        older = trusting(tmp_path)
+        older.minimum_version = ssl.TLSVersion.TLSv1_3
+        with pytest.raises(OSError):
+            TlsPeer(broker, older)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"ssl.keystore.location": ""}, "listener SSL with SSL needs a certificate"),
+    ({"ssl.keystore.location": "/nowhere.pem"}, "/nowhere.pem: No such file"),
+    ({"ssl.client.auth": "maybe"}, "expected none, requested or required, found 'maybe'"),
+    ({"ssl.enabled.protocols": "TLSv1.1"}, "expected TLSv1.2 and TLSv1.3, found TLSv1.1"),
+    ({"ssl.cipher.suites": "TLS_NULL"}, "TLS_NULL is not a cipher suite"),
+    ({"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "expected all suites of TLS 1.3, or none"),
+    ({"ssl.keystore.password": "secret-word"}, "PEM has no store password"),
+    ({"ssl.keystore.key": "secret-word"}, "expected either a file or ssl.keystore.key"),
+    ({"ssl.principal.mapping.rules": "RULE:("}, "expected RULE:pattern/replacement"),
+    ({"ssl.keystore.type": "BCFKS"}, "expected PEM or PKCS12, found BCFKS"),
+])  # fmt: skip
+def test_an_invalid_setting_of_tls_stops_the_start(tmp_path: Path, settings: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidConfigError, match=words.replace("(", r"\(")) as refused:
+        Broker(config={**tls_settings(tmp_path), **settings})
+    assert "secret-word" not in str(refused.value)
+
+
+def test_a_key_that_does_not_belong_to_its_certificate_stops_the_start(tmp_path: Path) -> None:
+    one, other = authority().issue("broker", HOSTS), authority().issue("broker", HOSTS)
+    settings = tls_settings(tmp_path)
+    (tmp_path / "server.pem").write_text(one.key + other.certificate)
+    with pytest.raises(InvalidConfigError, match="the private key does not belong to the first certificate"):
+        Broker(config=settings)
+
+
+def test_stores_may_be_inline_with_blanks_for_line_breaks(tmp_path: Path) -> None:
+    issued = authority().issue("broker", HOSTS)
+    settings = {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": issued.key.replace("\n", " "),
+        "ssl.keystore.certificate.chain": (issued.certificate + authority().certificate).replace("\n", " "),
+        "ssl.truststore.certificates": authority().certificate.replace("\n", " "),
+        "ssl.client.auth": "required",
+    }
+    with (
+        RunningBroker(config=settings) as broker,
+        TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer,
+    ):
+        peer.call(ApiVersionsRequest(), 0)
+        assert principals(broker) == {"User:CN=ann"}
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> dict[str, str]:
+    """Key store and trust store in PKCS12, made by OpenSSL."""
+    settings = tls_settings(tmp_path, ssl_client_auth="required")
+    key = ["openssl", "pkcs12", "-export", "-in", "server.pem", "-out", "server.p12", "-passout", "pass:secret-word"]
+    trust = [
+        "openssl",
+        "pkcs12",
+        "-export",
+        "-nokeys",
+        "-in",
+        "ca.pem",
+        "-out",
+        "ca.p12",
+        "-passout",
+        "pass:secret-word",
+    ]
+    for command in (key, trust):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    return settings | {
+        "ssl.keystore.location": str(tmp_path / "server.p12"),
+        "ssl.keystore.password": "secret-word",
+        "ssl.truststore.location": str(tmp_path / "ca.p12"),
+        "ssl.truststore.password": "secret-word",
+    }
+
+
+def test_stores_may_be_pkcs12(tmp_path: Path, stores: dict[str, str]) -> None:
+    with (
+        RunningBroker(config=stores) as broker,
+        TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer,
+    ):
+        peer.call(ApiVersionsRequest(), 0)
+        assert principals(broker) == {"User:CN=ann"}
+
+
+def test_a_wrong_password_of_a_store_is_named_and_not_shown(stores: dict[str, str]) -> None:
+    with pytest.raises(InvalidConfigError, match=r"ssl\.keystore\.password is wrong") as refused:
+        Broker(config={**stores, "ssl.keystore.password": "other-word"})
+    assert "word" not in str(refused.value).replace("password", "")
+
+
+def test_an_encrypted_key_needs_its_password(tmp_path: Path) -> None:
+    settings = tls_settings(tmp_path)
+    command = "openssl pkcs8 -topk8 -in server.pem -out key.pem -passout pass:secret-word"
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    chain = (tmp_path / "server.pem").read_text().partition("-----BEGIN CERTIFICATE")
+    (tmp_path / "server.pem").write_text((tmp_path / "key.pem").read_text() + chain[1] + chain[2])
+    with pytest.raises(InvalidConfigError, match=r"the private key is encrypted; set ssl\.key\.password"):
+        Broker(config=settings)
+    with pytest.raises(InvalidConfigError, match=r"ssl\.key\.password right"):
+        Broker(config={**settings, "ssl.key.password": "other-word"})
+    settings["ssl.key.password"] = "secret-word"
+    with RunningBroker(config=settings) as broker, TlsPeer(broker, trusting(tmp_path)) as peer:
+        assert peer.call(ApiVersionsRequest(), 0).error_code == 0
+
+
+def test_clients_get_the_address_of_the_listener_that_they_came_by(tmp_path: Path) -> None:
+    settings = {
+        **tls_settings(tmp_path),
+        "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:SSL",
+        "advertised.listeners": "INSIDE://inside.example:0,OUTSIDE://outside.example:9099",
+        "listener.name.outside.ssl.client.auth": "required",
+    }
+    with RunningBroker(config=settings) as broker:
+        ports = broker.call(lambda: {name: place.port for name, place in broker.broker.listeners.items()})
+        found = {}
+        for name, port in ports.items():
+            broker._bootstrap = f"127.0.0.1:{port}"
+            if name == "OUTSIDE":
+                with TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer:
+                    (found[name],) = peer.call(MetadataRequest(topics=[]), 12).brokers
+            else:
+                with Peer(broker) as plain:
+                    (found[name],) = plain.call(MetadataRequest(topics=[]), 12).brokers
+        assert {name: (each.host, each.port) for name, each in found.items()} == {
+            "INSIDE": ("inside.example", ports["INSIDE"]),
+            "OUTSIDE": ("outside.example", 9099),
+        }
+
+
+def test_a_listener_that_anybody_reaches_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with RunningBroker(config={"listeners": "PLAINTEXT://127.0.0.1:0"}):
+        assert "without authentication" not in caplog.text
+    with RunningBroker(config={"listeners": "PLAINTEXT://0.0.0.0:0"}):
+        assert "listener without authentication listener=PLAINTEXT address=0.0.0.0" in caplog.text
+        assert "start with --secure" in caplog.text
