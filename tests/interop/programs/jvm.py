@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tests.interop.drivers import CLIENT_JARS
 from tests.interop.maven import BUILD, fetch_jars
 from tests.interop.waiting import until
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 HERE: Final = Path(__file__).parent
+CLIENTS_POM: Final = HERE.parent / "clients_pom.xml"
 JARS: Final = BUILD / "programs"
 CLASSES: Final = BUILD / "programs-java"
 HEAP: Final = ("-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -36,12 +38,18 @@ def compile_programs() -> None:
     assert done.returncode == 0, done.stderr
 
 
-class Program:
-    """One running class with a main method."""
+def newest_clients() -> Path:
+    """The jars of the newest clients, which are newer than those of the other modules."""
+    fetch_jars(CLIENTS_POM, CLIENT_JARS, "Apache Kafka's clients")
+    return CLIENT_JARS
 
-    def __init__(self, main: str, arguments: Iterable[str], log: Path) -> None:
+
+class Program:
+    """One running class with a main method, from the jars of the programs or from others."""
+
+    def __init__(self, main: str, arguments: Iterable[str], log: Path, jars: Path = JARS) -> None:
         self._log = log
-        command = ["java", *HEAP, "-cp", f"{CLASSES}:{JARS}/*", main, *arguments]
+        command = ["java", *HEAP, "-cp", f"{CLASSES}:{jars}/*", main, *arguments]
         with log.open("ab") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output)
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.interop.our_broker import OurBroker
-from tests.interop.programs.jvm import Program, compile_programs
+from tests.interop.programs.jvm import JARS, Program, compile_programs, newest_clients
 from tests.interop.programs.topics import committed, create, produce
+from tests.interop.releases import CLIENTS, MODULES
 from tests.interop.waiting import until
 
 from kafkawire.testing._running import claim_port
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 COUNT = 600
 PATIENCE = 120.0
+COMMITTED = "\ncommitted "
+"""A line of the program. The settings that clients log contain `read_committed`."""
 WORDS = "a broker stores records and a client reads records and commits offsets"
 
 
@@ -52,16 +55,22 @@ def has(broker: OurBroker, topic: str, count: int) -> bool:
     return len(values(broker, topic)) >= count
 
 
-def test_java_transactions_copy_every_record_once(broker: OurBroker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("release", "version"), [(MODULES, 5), (CLIENTS, 6)])
+def test_java_transactions_copy_every_record_once(
+    broker: OurBroker, tmp_path: Path, release: str, version: int
+) -> None:
+    """The newest clients commit offsets by topic id (KIP-1319)."""
+    jars = JARS if release == MODULES else newest_clients()
     create(broker.bootstrap, "input", "output")
     wanted = [f"value {number}" for number in range(COUNT)]
     produce(broker.bootstrap, "input", wanted[: COUNT // 2])
     arguments = (broker.bootstrap, "input", "output")
-    with Program("Copy", (*arguments, "first", "group"), tmp_path / "first.out") as first:
-        first.await_output("committed")
+    with Program("Copy", (*arguments, "first", "group"), tmp_path / "first.out", jars) as first:
+        first.await_output(COMMITTED)
         first.kill()
-    with Program("Copy", (*arguments, "second", "group"), tmp_path / "second.out") as second:
-        second.await_output("committed")
+    assert {each.version for each in broker.requests if each.api == "TxnOffsetCommit"} == {version}
+    with Program("Copy", (*arguments, "second", "group"), tmp_path / "second.out", jars) as second:
+        second.await_output(COMMITTED)
         broker.restart()
         produce(broker.bootstrap, "input", wanted[COUNT // 2 :])
         until(lambda: has(broker, "output", COUNT), PATIENCE)
@@ -73,7 +82,7 @@ def test_a_second_java_producer_fences_the_first(broker: OurBroker, tmp_path: Pa
     arguments = (broker.bootstrap, "input", "output", "same")
     with Program("Copy", (*arguments, "group"), tmp_path / "first.out") as first:
         produce(broker.bootstrap, "input", ["one"] * 100)
-        first.await_output("committed")
+        first.await_output(COMMITTED)
         with Program("Copy", (*arguments, "group"), tmp_path / "second.out"):
             until(lambda: _fed_until_fenced(broker, first), PATIENCE)
 
