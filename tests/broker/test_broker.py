@@ -14,7 +14,7 @@ import kafkawire.broker
 from kafkawire.broker import Broker
 from kafkawire.broker._net.listeners import CannotListenError
 from kafkawire.broker._ops.process import new_loop
-from kafkawire.messages import DescribeClusterRequest, FindCoordinatorRequest, MetadataRequest
+from kafkawire.messages import DescribeClusterRequest, DescribeConfigsRequest, FindCoordinatorRequest, MetadataRequest
 from kafkawire.messages.errors import InvalidConfigError, KafkaStorageError
 
 if TYPE_CHECKING:
@@ -165,3 +165,18 @@ def test_a_port_that_the_system_chose_is_that_of_either_protocol(
 
     with asyncio.Runner(loop_factory=loop) as runner:
         assert runner.run(scenario()) == [True, True]
+
+
+def test_listeners_and_directory_are_described_as_they_are(tmp_path: Path) -> None:
+    wanted = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=4, resource_name="1", configuration_keys=["listeners", "log.dirs"]
+    )
+
+    async def scenario() -> tuple[dict[str, tuple[str | None, int]], int]:
+        async with Broker(tmp_path, host="127.0.0.1", port=0, config={"listeners": "PLAINTEXT://:9092"}) as broker:
+            with Peer(At(broker.bootstrap)) as peer:
+                response = await asyncio.to_thread(peer.call, DescribeConfigsRequest(resources=[wanted]))
+            return {each.name: (each.value, each.config_source) for each in response.results[0].configs}, broker.port
+
+    found, port = asyncio.run(scenario())
+    assert found == {"listeners": (f"PLAINTEXT://127.0.0.1:{port}", 4), "log.dirs": (str(tmp_path), 4)}

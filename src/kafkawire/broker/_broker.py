@@ -4,6 +4,7 @@ Rules:
 - It lives between `start` and `stop`, on the loop that called `start`.
 - Without a port, or with port 0, it takes a free port; `bootstrap` contains it.
 - Without a data directory all data is in memory, and lost afterwards. `files` replaces the file system.
+- The settings `listeners` and `log.dirs` are those in use, also if they came from arguments.
 """
 
 from __future__ import annotations
@@ -84,6 +85,10 @@ class Broker:
                 self.listeners[name] = Endpoint(place.host, await self.server.listen(security, place))
                 security.warn_if_open(place.host)
             self.node.endpoints = advertised(self.config, self.listeners)
+            self.config.given |= {
+                "listeners": ",".join(f"{name}://{place}" for name, place in self.listeners.items()),
+                "log.dirs": str(root),
+            }
             await self.server.start()
         except BaseException:
             await self.server.close()
