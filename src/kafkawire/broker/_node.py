@@ -22,6 +22,7 @@ from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._config.client_metrics import ClientMetricsConfigs
 from kafkawire.broker._config.group_settings import GroupConfigs
 from kafkawire.broker._config.settings import CLIENT_METRICS_RESOURCE, GROUP_RESOURCE
+from kafkawire.broker._dispatch.large_requests import collector_disabled
 from kafkawire.broker._dispatch.write_group import WriteGroup
 from kafkawire.broker._metadata.changes import Changes, NewTopic
 from kafkawire.broker._metadata.directories import cluster_id_of, directory_id_of
@@ -133,8 +134,13 @@ class Node:
         take_over(self)
 
     def start(self) -> None:
-        for coordinator in self.coordinators:
-            coordinator.start()
+        """Load the state of the coordinators.
+
+        Its objects stay, so a garbage collection would visit all of them, repeatedly, and free none.
+        """
+        with collector_disabled():
+            for coordinator in self.coordinators:
+                coordinator.start()
 
     def close(self) -> None:
         """Stop the coordinators, and leave the logs as a clean start expects them."""
