@@ -23,6 +23,8 @@ class ProducedLog:
 
     def __init__(self) -> None:
         self.values: list[bytes | None] = []
+        self.counts: list[int] = []
+        """The number of records of each batch that was sent."""
         self.faults: deque[str | int] = deque()
         self.epochs: list[tuple[int, int]] = []
         self.ids_given = 0
@@ -47,6 +49,7 @@ class ProducedLog:
         (topic,) = request.topic_data
         (data,) = topic.partition_data
         (batch,) = read_batches(data.records)
+        self.counts.append(batch.record_count)
         fault = self.faults.popleft() if self.faults else STORED
         if fault == LOSE_REQUEST:
             return HANG_UP

@@ -334,3 +334,16 @@ def test_a_record_that_is_not_bytes_is_refused_and_leaves_nothing(record: dict[s
             assert log.values == [b"before", b"after"]
 
     asyncio.run(main())
+
+
+def test_an_answer_does_not_close_the_batch_that_is_being_filled() -> None:
+    async def main() -> None:
+        log = ProducedLog()
+        async with log.broker() as fake, producer_to(fake.bootstrap, max_batch_size=300) as producer:
+            for value in [b"%03d" % number for number in range(600)]:
+                await producer.send("t", value)  # answers arrive whenever a batch is full
+            await producer.flush()
+        assert len(log.values) == 600
+        assert set(log.counts[:-1]) == {log.counts[0]}
+
+    asyncio.run(main())

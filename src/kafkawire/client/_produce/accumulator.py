@@ -1,7 +1,8 @@
 """The records that a producer has accepted and not delivered: their queues, their memory and their timers.
 
 Rules:
-- A batch is ready when it is full, when `linger_ms` is over, on `flush`, or while a caller waits for memory.
+- A batch is ready when it is full, when `linger_ms` is over, on `flush`, or while a caller waits for memory. A batch
+  that follows a full one lingers for a millisecond, because answers that arrive meanwhile would close it half empty.
 - Records count against `buffer_memory` until their batch is delivered or given up. A caller without room waits, and
   callers get room in the order in which they came.
 - `delivery_timeout_ms` after its first record a batch is given up, wherever it is.
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_IN_FLIGHT: Final = 5  # the number of batches that a broker remembers of each producer
 _log = logging.getLogger("kafkawire.client")
-_BUSY_LINGER: Final = 0.001  # a batch that follows a full one is about to be filled too
+_BUSY_LINGER: Final = 0.001
 
 
 class Accumulator:
@@ -98,9 +99,9 @@ class Accumulator:
             queue.close_filling()
         queue.filling = batch
         self._set_timer(queue, batch)
-        linger = self._options.linger_ms / 1000
-        if linger or is_full:
-            self.wake_in(linger or _BUSY_LINGER)
+        batch.lingers = self._options.linger_ms / 1000 or (_BUSY_LINGER if is_full else 0)
+        if batch.lingers:
+            self.wake_in(batch.lingers)
         else:
             self.wake()
 
@@ -192,11 +193,11 @@ class Accumulator:
         """Hand over batches that are ready; with `closing` also batches that are not full but due."""
         now = self._loop.time()
         is_urgent = self._flushing or self._room or self._is_closing
-        linger = 0 if is_urgent else self._options.linger_ms / 1000
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in self.queues.values():
             filling = queue.filling
-            if closing and filling is not None and not queue.waiting and now - filling.opened_at >= linger:
+            is_due = filling is not None and (is_urgent or now - filling.opened_at >= filling.lingers)
+            if closing and is_due and not queue.waiting:
                 if len(queue.in_flight) >= self._most_in_flight and not self._flushing:
                     continue  # it can take more records while it cannot be sent
                 queue.close_filling()

@@ -100,7 +100,7 @@ class Batch:
 class RecordBatch(Batch):
     """A batch that is filled record by record; `size` is its share of the memory of the producer."""
 
-    __slots__ = ("append", "builder", "finished", "result", "size", "timer")
+    __slots__ = ("append", "builder", "finished", "lingers", "result", "size", "timer")
 
     def __init__(self, builder: BatchBuilder, result: BatchResult, opened_at: float) -> None:
         super().__init__(opened_at)
@@ -108,6 +108,7 @@ class RecordBatch(Batch):
         self.append = builder.append
         self.result = result
         self.size = 0
+        self.lingers = 0.0
         self.timer: asyncio.TimerHandle | None = None
         self.finished: list[asyncio.Future[None]] = []
 
