@@ -21,6 +21,7 @@ HEAD: Final = '''\
 # Generated from the schemas by `make generate`; not to be edited.
 """Every message of the protocol as a class."""
 
+from builtins import type as _type
 from uuid import UUID
 
 from kafkawire._codec.errors import CodecError as CodecError
@@ -85,6 +86,9 @@ def _class(
     yield f"{inner}    *,"
     yield from (f"{inner}    {parameter}," for parameter in parameters)
     yield f"{inner}) -> None: ..."
+    if struct is schema.root and schema.kind == "request":
+        yield f"{inner}@classmethod"
+        yield f"{inner}def response_class(cls) -> _type[{schema.name.removesuffix('Request')}Response]: ..."
 
 
 def _annotation(field: Field, schema: MessageSchema) -> str:

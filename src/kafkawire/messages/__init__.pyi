@@ -1,6 +1,7 @@
 # Generated from the schemas by `make generate`; not to be edited.
 """Every message of the protocol as a class."""
 
+from builtins import type as _type
 from uuid import UUID
 
 from kafkawire._codec.errors import CodecError as CodecError
@@ -60,6 +61,8 @@ class ProduceRequest(Message):
         topic_data: list[ProduceRequest.TopicProduceData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ProduceResponse]: ...
 
 class ProduceResponse(Message):
     class BatchIndexAndErrorMessage(StructBase):
@@ -228,6 +231,8 @@ class FetchRequest(Message):
         rack_id: str = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[FetchResponse]: ...
 
 class FetchResponse(Message):
     class EpochEndOffset(StructBase):
@@ -378,6 +383,8 @@ class ListOffsetsRequest(Message):
         timeout_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ListOffsetsResponse]: ...
 
 class ListOffsetsResponse(Message):
     class ListOffsetsPartitionResponse(StructBase):
@@ -442,6 +449,8 @@ class MetadataRequest(Message):
         include_topic_authorized_operations: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[MetadataResponse]: ...
 
 class MetadataResponse(Message):
     class MetadataResponseBroker(StructBase):
@@ -592,6 +601,8 @@ class LeaderAndIsrRequest(Message):
         live_leaders: list[LeaderAndIsrRequest.LeaderAndIsrLiveLeader] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[LeaderAndIsrResponse]: ...
 
 class LeaderAndIsrResponse(Message):
     class LeaderAndIsrPartitionError(StructBase):
@@ -692,6 +703,8 @@ class StopReplicaRequest(Message):
         topic_states: list[StopReplicaRequest.StopReplicaTopicState] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[StopReplicaResponse]: ...
 
 class StopReplicaResponse(Message):
     class StopReplicaPartitionError(StructBase):
@@ -804,6 +817,8 @@ class UpdateMetadataRequest(Message):
         live_brokers: list[UpdateMetadataRequest.UpdateMetadataBroker] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[UpdateMetadataResponse]: ...
 
 class UpdateMetadataResponse(Message):
     error_code: int
@@ -824,6 +839,8 @@ class ControlledShutdownRequest(Message):
         broker_epoch: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ControlledShutdownResponse]: ...
 
 class ControlledShutdownResponse(Message):
     class RemainingPartition(StructBase):
@@ -892,6 +909,8 @@ class OffsetCommitRequest(Message):
         topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[OffsetCommitResponse]: ...
 
 class OffsetCommitResponse(Message):
     class OffsetCommitResponsePartition(StructBase):
@@ -976,6 +995,8 @@ class OffsetFetchRequest(Message):
         require_stable: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[OffsetFetchResponse]: ...
 
 class OffsetFetchResponse(Message):
     class OffsetFetchResponsePartition(StructBase):
@@ -1070,6 +1091,8 @@ class FindCoordinatorRequest(Message):
         coordinator_keys: list[str] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[FindCoordinatorResponse]: ...
 
 class FindCoordinatorResponse(Message):
     class Coordinator(StructBase):
@@ -1142,6 +1165,8 @@ class JoinGroupRequest(Message):
         reason: str | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[JoinGroupResponse]: ...
 
 class JoinGroupResponse(Message):
     class JoinGroupResponseMember(StructBase):
@@ -1194,6 +1219,8 @@ class HeartbeatRequest(Message):
         group_instance_id: str | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[HeartbeatResponse]: ...
 
 class HeartbeatResponse(Message):
     throttle_time_ms: int
@@ -1230,6 +1257,8 @@ class LeaveGroupRequest(Message):
         members: list[LeaveGroupRequest.MemberIdentity] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[LeaveGroupResponse]: ...
 
 class LeaveGroupResponse(Message):
     class MemberResponse(StructBase):
@@ -1286,6 +1315,8 @@ class SyncGroupRequest(Message):
         assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[SyncGroupResponse]: ...
 
 class SyncGroupResponse(Message):
     throttle_time_ms: int
@@ -1314,6 +1345,8 @@ class DescribeGroupsRequest(Message):
         include_authorized_operations: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeGroupsResponse]: ...
 
 class DescribeGroupsResponse(Message):
     class DescribedGroupMember(StructBase):
@@ -1376,6 +1409,8 @@ class ListGroupsRequest(Message):
         types_filter: list[str] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ListGroupsResponse]: ...
 
 class ListGroupsResponse(Message):
     class ListedGroup(StructBase):
@@ -1412,6 +1447,8 @@ class SaslHandshakeRequest(Message):
         mechanism: str = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[SaslHandshakeResponse]: ...
 
 class SaslHandshakeResponse(Message):
     error_code: int
@@ -1438,6 +1475,8 @@ class ApiVersionsRequest(Message):
         node_id: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ApiVersionsResponse]: ...
 
 class ApiVersionsResponse(Message):
     class ApiVersion(StructBase):
@@ -1544,6 +1583,8 @@ class CreateTopicsRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[CreateTopicsResponse]: ...
 
 class CreateTopicsResponse(Message):
     class CreatableTopicConfigs(StructBase):
@@ -1616,6 +1657,8 @@ class DeleteTopicsRequest(Message):
         timeout_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteTopicsResponse]: ...
 
 class DeleteTopicsResponse(Message):
     class DeletableTopicResult(StructBase):
@@ -1672,6 +1715,8 @@ class DeleteRecordsRequest(Message):
         timeout_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteRecordsResponse]: ...
 
 class DeleteRecordsResponse(Message):
     class DeleteRecordsPartitionResult(StructBase):
@@ -1724,6 +1769,8 @@ class InitProducerIdRequest(Message):
         keep_prepared_txn: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[InitProducerIdResponse]: ...
 
 class InitProducerIdResponse(Message):
     throttle_time_ms: int
@@ -1776,6 +1823,8 @@ class OffsetForLeaderEpochRequest(Message):
         topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[OffsetForLeaderEpochResponse]: ...
 
 class OffsetForLeaderEpochResponse(Message):
     class EpochEndOffset(StructBase):
@@ -1854,6 +1903,8 @@ class AddPartitionsToTxnRequest(Message):
         v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AddPartitionsToTxnResponse]: ...
 
 class AddPartitionsToTxnResponse(Message):
     class AddPartitionsToTxnPartitionResult(StructBase):
@@ -1914,6 +1965,8 @@ class AddOffsetsToTxnRequest(Message):
         group_id: str = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AddOffsetsToTxnResponse]: ...
 
 class AddOffsetsToTxnResponse(Message):
     throttle_time_ms: int
@@ -1940,6 +1993,8 @@ class EndTxnRequest(Message):
         committed: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[EndTxnResponse]: ...
 
 class EndTxnResponse(Message):
     throttle_time_ms: int
@@ -1992,6 +2047,8 @@ class WriteTxnMarkersRequest(Message):
         markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[WriteTxnMarkersResponse]: ...
 
 class WriteTxnMarkersResponse(Message):
     class WritableTxnMarkerPartitionResult(StructBase):
@@ -2080,6 +2137,8 @@ class TxnOffsetCommitRequest(Message):
         topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[TxnOffsetCommitResponse]: ...
 
 class TxnOffsetCommitResponse(Message):
     class TxnOffsetCommitResponsePartition(StructBase):
@@ -2134,6 +2193,8 @@ class DescribeAclsRequest(Message):
         permission_type: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeAclsResponse]: ...
 
 class DescribeAclsResponse(Message):
     class AclDescription(StructBase):
@@ -2206,6 +2267,8 @@ class CreateAclsRequest(Message):
         creations: list[CreateAclsRequest.AclCreation] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[CreateAclsResponse]: ...
 
 class CreateAclsResponse(Message):
     class AclCreationResult(StructBase):
@@ -2256,6 +2319,8 @@ class DeleteAclsRequest(Message):
         filters: list[DeleteAclsRequest.DeleteAclsFilter] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteAclsResponse]: ...
 
 class DeleteAclsResponse(Message):
     class DeleteAclsMatchingAcl(StructBase):
@@ -2328,6 +2393,8 @@ class DescribeConfigsRequest(Message):
         include_documentation: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeConfigsResponse]: ...
 
 class DescribeConfigsResponse(Message):
     class DescribeConfigsSynonym(StructBase):
@@ -2424,6 +2491,8 @@ class AlterConfigsRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterConfigsResponse]: ...
 
 class AlterConfigsResponse(Message):
     class AlterConfigsResourceResponse(StructBase):
@@ -2478,6 +2547,8 @@ class AlterReplicaLogDirsRequest(Message):
         dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterReplicaLogDirsResponse]: ...
 
 class AlterReplicaLogDirsResponse(Message):
     class AlterReplicaLogDirPartitionResult(StructBase):
@@ -2528,6 +2599,8 @@ class DescribeLogDirsRequest(Message):
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeLogDirsResponse]: ...
 
 class DescribeLogDirsResponse(Message):
     class DescribeLogDirsPartition(StructBase):
@@ -2592,6 +2665,8 @@ class SaslAuthenticateRequest(Message):
         auth_bytes: _Bytes = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[SaslAuthenticateResponse]: ...
 
 class SaslAuthenticateResponse(Message):
     error_code: int
@@ -2640,6 +2715,8 @@ class CreatePartitionsRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[CreatePartitionsResponse]: ...
 
 class CreatePartitionsResponse(Message):
     class CreatePartitionsTopicResult(StructBase):
@@ -2688,6 +2765,8 @@ class CreateDelegationTokenRequest(Message):
         max_lifetime_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[CreateDelegationTokenResponse]: ...
 
 class CreateDelegationTokenResponse(Message):
     error_code: int
@@ -2728,6 +2807,8 @@ class RenewDelegationTokenRequest(Message):
         renew_period_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[RenewDelegationTokenResponse]: ...
 
 class RenewDelegationTokenResponse(Message):
     error_code: int
@@ -2752,6 +2833,8 @@ class ExpireDelegationTokenRequest(Message):
         expiry_time_period_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ExpireDelegationTokenResponse]: ...
 
 class ExpireDelegationTokenResponse(Message):
     error_code: int
@@ -2784,6 +2867,8 @@ class DescribeDelegationTokenRequest(Message):
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeDelegationTokenResponse]: ...
 
 class DescribeDelegationTokenResponse(Message):
     class DescribedDelegationTokenRenewer(StructBase):
@@ -2842,6 +2927,8 @@ class DeleteGroupsRequest(Message):
         groups_names: list[str] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteGroupsResponse]: ...
 
 class DeleteGroupsResponse(Message):
     class DeletableGroupResult(StructBase):
@@ -2888,6 +2975,8 @@ class ElectLeadersRequest(Message):
         timeout_ms: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ElectLeadersResponse]: ...
 
 class ElectLeadersResponse(Message):
     class PartitionResult(StructBase):
@@ -2958,6 +3047,8 @@ class IncrementalAlterConfigsRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[IncrementalAlterConfigsResponse]: ...
 
 class IncrementalAlterConfigsResponse(Message):
     class AlterConfigsResourceResponse(StructBase):
@@ -3016,6 +3107,8 @@ class AlterPartitionReassignmentsRequest(Message):
         topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterPartitionReassignmentsResponse]: ...
 
 class AlterPartitionReassignmentsResponse(Message):
     class ReassignablePartitionResponse(StructBase):
@@ -3076,6 +3169,8 @@ class ListPartitionReassignmentsRequest(Message):
         topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ListPartitionReassignmentsResponse]: ...
 
 class ListPartitionReassignmentsResponse(Message):
     class OngoingPartitionReassignment(StructBase):
@@ -3144,6 +3239,8 @@ class OffsetDeleteRequest(Message):
         topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[OffsetDeleteResponse]: ...
 
 class OffsetDeleteResponse(Message):
     class OffsetDeleteResponsePartition(StructBase):
@@ -3200,6 +3297,8 @@ class DescribeClientQuotasRequest(Message):
         strict: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeClientQuotasResponse]: ...
 
 class DescribeClientQuotasResponse(Message):
     class EntityData(StructBase):
@@ -3288,6 +3387,8 @@ class AlterClientQuotasRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterClientQuotasResponse]: ...
 
 class AlterClientQuotasResponse(Message):
     class EntityData(StructBase):
@@ -3338,6 +3439,8 @@ class DescribeUserScramCredentialsRequest(Message):
         users: list[DescribeUserScramCredentialsRequest.UserName] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeUserScramCredentialsResponse]: ...
 
 class DescribeUserScramCredentialsResponse(Message):
     class CredentialInfo(StructBase):
@@ -3414,6 +3517,8 @@ class AlterUserScramCredentialsRequest(Message):
         upsertions: list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterUserScramCredentialsResponse]: ...
 
 class AlterUserScramCredentialsResponse(Message):
     class AlterUserScramCredentialsResult(StructBase):
@@ -3482,6 +3587,8 @@ class VoteRequest(Message):
         topics: list[VoteRequest.TopicData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[VoteResponse]: ...
 
 class VoteResponse(Message):
     class PartitionData(StructBase):
@@ -3584,6 +3691,8 @@ class BeginQuorumEpochRequest(Message):
         leader_endpoints: list[BeginQuorumEpochRequest.LeaderEndpoint] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[BeginQuorumEpochResponse]: ...
 
 class BeginQuorumEpochResponse(Message):
     class PartitionData(StructBase):
@@ -3694,6 +3803,8 @@ class EndQuorumEpochRequest(Message):
         leader_endpoints: list[EndQuorumEpochRequest.LeaderEndpoint] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[EndQuorumEpochResponse]: ...
 
 class EndQuorumEpochResponse(Message):
     class PartitionData(StructBase):
@@ -3770,6 +3881,8 @@ class DescribeQuorumRequest(Message):
         topics: list[DescribeQuorumRequest.TopicData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeQuorumResponse]: ...
 
 class DescribeQuorumResponse(Message):
     class ReplicaState(StructBase):
@@ -3908,6 +4021,8 @@ class AlterPartitionRequest(Message):
         topics: list[AlterPartitionRequest.TopicData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterPartitionResponse]: ...
 
 class AlterPartitionResponse(Message):
     class PartitionData(StructBase):
@@ -3980,6 +4095,8 @@ class UpdateFeaturesRequest(Message):
         validate_only: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[UpdateFeaturesResponse]: ...
 
 class UpdateFeaturesResponse(Message):
     class UpdatableFeatureResult(StructBase):
@@ -4020,6 +4137,8 @@ class EnvelopeRequest(Message):
         client_host_address: _Bytes = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[EnvelopeResponse]: ...
 
 class EnvelopeResponse(Message):
     response_data: _Bytes | None
@@ -4082,6 +4201,8 @@ class FetchSnapshotRequest(Message):
         topics: list[FetchSnapshotRequest.TopicSnapshot] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[FetchSnapshotResponse]: ...
 
 class FetchSnapshotResponse(Message):
     class SnapshotId(StructBase):
@@ -4172,6 +4293,8 @@ class DescribeClusterRequest(Message):
         include_fenced_brokers: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeClusterResponse]: ...
 
 class DescribeClusterResponse(Message):
     class DescribeClusterBroker(StructBase):
@@ -4230,6 +4353,8 @@ class DescribeProducersRequest(Message):
         topics: list[DescribeProducersRequest.TopicRequest] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeProducersResponse]: ...
 
 class DescribeProducersResponse(Message):
     class ProducerState(StructBase):
@@ -4334,6 +4459,8 @@ class BrokerRegistrationRequest(Message):
         previous_broker_epoch: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[BrokerRegistrationResponse]: ...
 
 class BrokerRegistrationResponse(Message):
     throttle_time_ms: int
@@ -4368,6 +4495,8 @@ class BrokerHeartbeatRequest(Message):
         cordoned_log_dirs: list[UUID] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[BrokerHeartbeatResponse]: ...
 
 class BrokerHeartbeatResponse(Message):
     throttle_time_ms: int
@@ -4394,6 +4523,8 @@ class UnregisterBrokerRequest(Message):
         broker_id: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[UnregisterBrokerResponse]: ...
 
 class UnregisterBrokerResponse(Message):
     throttle_time_ms: int
@@ -4416,6 +4547,8 @@ class DescribeTransactionsRequest(Message):
         transactional_ids: list[str] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeTransactionsResponse]: ...
 
 class DescribeTransactionsResponse(Message):
     class TopicData(StructBase):
@@ -4474,6 +4607,8 @@ class ListTransactionsRequest(Message):
         transactional_id_pattern: str | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ListTransactionsResponse]: ...
 
 class ListTransactionsResponse(Message):
     class TransactionState(StructBase):
@@ -4512,6 +4647,8 @@ class AllocateProducerIdsRequest(Message):
         broker_epoch: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AllocateProducerIdsResponse]: ...
 
 class AllocateProducerIdsResponse(Message):
     throttle_time_ms: int
@@ -4564,6 +4701,8 @@ class ConsumerGroupHeartbeatRequest(Message):
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ConsumerGroupHeartbeatResponse]: ...
 
 class ConsumerGroupHeartbeatResponse(Message):
     class TopicPartitions(StructBase):
@@ -4614,6 +4753,8 @@ class ConsumerGroupDescribeRequest(Message):
         include_authorized_operations: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ConsumerGroupDescribeResponse]: ...
 
 class ConsumerGroupDescribeResponse(Message):
     class TopicPartitions(StructBase):
@@ -4740,6 +4881,8 @@ class ControllerRegistrationRequest(Message):
         features: list[ControllerRegistrationRequest.Feature] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ControllerRegistrationResponse]: ...
 
 class ControllerRegistrationResponse(Message):
     throttle_time_ms: int
@@ -4762,6 +4905,8 @@ class GetTelemetrySubscriptionsRequest(Message):
         client_instance_id: UUID = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[GetTelemetrySubscriptionsResponse]: ...
 
 class GetTelemetrySubscriptionsResponse(Message):
     throttle_time_ms: int
@@ -4804,6 +4949,8 @@ class PushTelemetryRequest(Message):
         metrics: _Bytes = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[PushTelemetryResponse]: ...
 
 class PushTelemetryResponse(Message):
     throttle_time_ms: int
@@ -4856,6 +5003,8 @@ class AssignReplicasToDirsRequest(Message):
         directories: list[AssignReplicasToDirsRequest.DirectoryData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AssignReplicasToDirsResponse]: ...
 
 class AssignReplicasToDirsResponse(Message):
     class PartitionData(StructBase):
@@ -4908,6 +5057,8 @@ class ListConfigResourcesRequest(Message):
         resource_types: list[int] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ListConfigResourcesResponse]: ...
 
 class ListConfigResourcesResponse(Message):
     class ConfigResource(StructBase):
@@ -4962,6 +5113,8 @@ class DescribeTopicPartitionsRequest(Message):
         cursor: DescribeTopicPartitionsRequest.Cursor | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeTopicPartitionsResponse]: ...
 
 class DescribeTopicPartitionsResponse(Message):
     class DescribeTopicPartitionsResponsePartition(StructBase):
@@ -5044,6 +5197,8 @@ class ShareGroupHeartbeatRequest(Message):
         subscribed_topic_names: list[str] | None = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ShareGroupHeartbeatResponse]: ...
 
 class ShareGroupHeartbeatResponse(Message):
     class TopicPartitions(StructBase):
@@ -5094,6 +5249,8 @@ class ShareGroupDescribeRequest(Message):
         include_authorized_operations: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ShareGroupDescribeResponse]: ...
 
 class ShareGroupDescribeResponse(Message):
     class TopicPartitions(StructBase):
@@ -5244,6 +5401,8 @@ class ShareFetchRequest(Message):
         forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ShareFetchResponse]: ...
 
 class ShareFetchResponse(Message):
     class LeaderIdAndEpoch(StructBase):
@@ -5380,6 +5539,8 @@ class ShareAcknowledgeRequest(Message):
         topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ShareAcknowledgeResponse]: ...
 
 class ShareAcknowledgeResponse(Message):
     class LeaderIdAndEpoch(StructBase):
@@ -5478,6 +5639,8 @@ class AddRaftVoterRequest(Message):
         ack_when_committed: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AddRaftVoterResponse]: ...
 
 class AddRaftVoterResponse(Message):
     throttle_time_ms: int
@@ -5504,6 +5667,8 @@ class RemoveRaftVoterRequest(Message):
         voter_directory_id: UUID = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[RemoveRaftVoterResponse]: ...
 
 class RemoveRaftVoterResponse(Message):
     throttle_time_ms: int
@@ -5558,6 +5723,8 @@ class UpdateRaftVoterRequest(Message):
         k_raft_version_feature: UpdateRaftVoterRequest.KRaftVersionFeature = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[UpdateRaftVoterResponse]: ...
 
 class UpdateRaftVoterResponse(Message):
     class CurrentLeader(StructBase):
@@ -5618,6 +5785,8 @@ class InitializeShareGroupStateRequest(Message):
         topics: list[InitializeShareGroupStateRequest.InitializeStateData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[InitializeShareGroupStateResponse]: ...
 
 class InitializeShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
@@ -5680,6 +5849,8 @@ class ReadShareGroupStateRequest(Message):
         topics: list[ReadShareGroupStateRequest.ReadStateData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ReadShareGroupStateResponse]: ...
 
 class ReadShareGroupStateResponse(Message):
     class StateBatch(StructBase):
@@ -5784,6 +5955,8 @@ class WriteShareGroupStateRequest(Message):
         topics: list[WriteShareGroupStateRequest.WriteStateData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[WriteShareGroupStateResponse]: ...
 
 class WriteShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
@@ -5844,6 +6017,8 @@ class DeleteShareGroupStateRequest(Message):
         topics: list[DeleteShareGroupStateRequest.DeleteStateData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteShareGroupStateResponse]: ...
 
 class DeleteShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
@@ -5906,6 +6081,8 @@ class ReadShareGroupStateSummaryRequest(Message):
         topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[ReadShareGroupStateSummaryResponse]: ...
 
 class ReadShareGroupStateSummaryResponse(Message):
     class PartitionResult(StructBase):
@@ -6084,6 +6261,8 @@ class StreamsGroupHeartbeatRequest(Message):
         shutdown_application: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[StreamsGroupHeartbeatResponse]: ...
 
 class StreamsGroupHeartbeatResponse(Message):
     class Status(StructBase):
@@ -6188,6 +6367,8 @@ class StreamsGroupDescribeRequest(Message):
         include_topology_description: bool = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[StreamsGroupDescribeResponse]: ...
 
 class StreamsGroupDescribeResponse(Message):
     class KeyValue(StructBase):
@@ -6436,6 +6617,8 @@ class DescribeShareGroupOffsetsRequest(Message):
         groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DescribeShareGroupOffsetsResponse]: ...
 
 class DescribeShareGroupOffsetsResponse(Message):
     class DescribeShareGroupOffsetsResponsePartition(StructBase):
@@ -6522,6 +6705,8 @@ class AlterShareGroupOffsetsRequest(Message):
         topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[AlterShareGroupOffsetsResponse]: ...
 
 class AlterShareGroupOffsetsResponse(Message):
     class AlterShareGroupOffsetsResponsePartition(StructBase):
@@ -6580,6 +6765,8 @@ class DeleteShareGroupOffsetsRequest(Message):
         topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic] = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[DeleteShareGroupOffsetsResponse]: ...
 
 class DeleteShareGroupOffsetsResponse(Message):
     class DeleteShareGroupOffsetsResponseTopic(StructBase):
@@ -6672,6 +6859,8 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         topology_description: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[StreamsGroupTopologyDescriptionUpdateResponse]: ...
 
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     throttle_time_ms: int
@@ -6694,6 +6883,8 @@ class UnregisterControllerRequest(Message):
         controller_id: int = ...,
         unknown_tagged_fields: _Tags = ...,
     ) -> None: ...
+    @classmethod
+    def response_class(cls) -> _type[UnregisterControllerResponse]: ...
 
 class UnregisterControllerResponse(Message):
     throttle_time_ms: int

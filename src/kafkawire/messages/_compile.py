@@ -35,6 +35,8 @@ def build_class(schema: MessageSchema, module: str = MODULE) -> type[Message]:
     cls.__schema__ = schema
     cls.__plans__ = {}
     cls.__shapes__ = shapes
+    if schema.kind in ("request", "response") and schema.key is not None:
+        cls.api_key = schema.key
     return cls
 
 

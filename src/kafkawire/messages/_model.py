@@ -57,6 +57,22 @@ class Message(StructBase):
     __schema__: ClassVar[MessageSchema]
     __plans__: ClassVar[dict[int, Plan]]
     __shapes__: ClassVar[dict[str, Shape]]
+    api_key: ClassVar[int]
+    """The key of the API; only requests and responses have one."""
+
+    @classmethod
+    def response_class(cls) -> type[Message]:
+        """The class of the response to a request; UnknownMessageError for other messages.
+
+        >>> from kafkawire.messages import MetadataRequest
+        >>> MetadataRequest.api_key, MetadataRequest.response_class().__name__
+        (3, 'MetadataResponse')
+        """
+        from kafkawire.messages._registry import UnknownMessageError, api
+
+        if cls.__schema__.kind != "request":
+            raise UnknownMessageError(f"{cls.__name__} is not a request, so nothing answers it")
+        return api(cls.api_key).response
 
     @classmethod
     def decode(cls, buffer: Buffer, version: int, *, allow_trailing: bool = False) -> Self:

@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast, overload
 
 from kafkawire.messages import (
     Api,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 API_VERSIONS: Final = 18
+_Response = TypeVar("_Response", bound="Message")
+_ResponseOf = TypeVar("_ResponseOf", bound="Message", covariant=True)
 KEY_AND_VERSION: Final = struct.Struct(">hh")
 _ID: Final = struct.Struct(">i")
 _SIZE_AND_ID: Final = struct.Struct(">ii")
@@ -154,6 +156,36 @@ def decode_request(
     return header, _body(which.request, data, version, offset, allow_trailing)
 
 
+class Answered(Protocol[_ResponseOf]):
+    """A request, for type checkers: it has the class of its response."""
+
+    @classmethod
+    def response_class(cls) -> type[_ResponseOf]: ...
+
+
+@overload
+def decode_response(
+    data: bytes | bytearray | memoryview,
+    *,
+    request: Answered[_Response] | type[Answered[_Response]],
+    version: int,
+    correlation_id: int | None = None,
+    allow_trailing: bool = False,
+) -> tuple[ResponseHeader, _Response]: ...
+
+
+@overload
+def decode_response(
+    data: bytes | bytearray | memoryview,
+    *,
+    response: type[_Response],
+    version: int,
+    correlation_id: int | None = None,
+    allow_trailing: bool = False,
+) -> tuple[ResponseHeader, _Response]: ...
+
+
+@overload
 def decode_response(
     data: bytes | bytearray | memoryview,
     *,
@@ -161,12 +193,37 @@ def decode_response(
     version: int,
     correlation_id: int | None = None,
     allow_trailing: bool = False,
-) -> tuple[ResponseHeader, Message]:
-    """The header and the message of a response frame to a request of this API and version.
+) -> tuple[ResponseHeader, Message]: ...
 
-    If a correlation id is given, the response must have the same one.
+
+def decode_response(
+    data: bytes | bytearray | memoryview,
+    *,
+    request: Answered[_Response] | type[Answered[_Response]] | None = None,
+    response: type[Message] | None = None,
+    api_key: int | None = None,
+    version: int,
+    correlation_id: int | None = None,
+    allow_trailing: bool = False,
+) -> tuple[ResponseHeader, Message]:
+    """The header and the message of a response frame to a request of this version.
+
+    The request, the class of the response or the key names the API. Type checkers know the class of the response unless
+    only the key is given. If a correlation id is given, the response must have the same one.
+
+    >>> from kafkawire.messages import HeartbeatRequest, HeartbeatResponse
+    >>> frame = encode_response(HeartbeatResponse(error_code=25), api_key=12, version=4, correlation_id=7)
+    >>> decode_response(frame, request=HeartbeatRequest(group_id="g"), version=4)[1].error_code
+    25
     """
-    return ResponseReader(api(api_key), version).read(data, correlation_id, allow_trailing=allow_trailing)
+    given = [each for each in (request, response, api_key) if each is not None]
+    if len(given) != 1:
+        raise TypeError(f"decode_response needs one of request, response and api_key, found {len(given)} of them")
+    expected = response if request is None else request.response_class()
+    key = api_key if expected is None else getattr(expected, "api_key", None)
+    if key is None or (response is not None and response.__schema__.kind != "response"):
+        raise WireError(f"expected the class of a response, found {getattr(expected, '__name__', expected)}")
+    return ResponseReader(api(key), version).read(data, correlation_id, allow_trailing=allow_trailing)
 
 
 class ResponseReader:
