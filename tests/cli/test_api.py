@@ -14,9 +14,12 @@ Captured = pytest.CaptureFixture[str]
 def test_every_api_has_its_line(capsys: Captured) -> None:
     assert main(["api", "list"]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
-    assert header.split() == ["key", "name", "versions", "flexible", "deprecated", "unstable"]
+    assert header.split()[:6] == ["key", "name", "versions", "flexible", "deprecated", "unstable"]
+    assert header.split()[6:] == ["sent_by", "sent_to", "listeners", "forwarded", "cluster_action"]
     assert [int(line.split()[0]) for line in lines] == list(range(95))
-    assert lines[0].split() == ["0", "Produce", "0-13", "9+", "0-2", "-"]
+    assert lines[0].split()[:6] == ["0", "Produce", "0-13", "9+", "0-2", "-"]
+    assert "producers  " in lines[0]
+    assert lines[19].split()[-2:] == ["yes", "no"]
 
 
 def test_the_list_as_json(capsys: Captured) -> None:
@@ -42,9 +45,14 @@ def test_an_api_shows_both_its_messages_in_the_latest_version(name: str, capsys:
 
 def test_fields_show_the_form_on_the_wire_in_that_version(capsys: Captured) -> None:
     assert main(["api", "show", "Produce", "--version", "8", "--request"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
         "ProduceRequest v8  key 0, versions 0-13, header v1, not flexible",
-        "field             type                    default  more",
+        "  sent by producers to leader of the partitions; listeners zkBroker, broker",
+        "field             type                    default  more                   description",
+    ]
+    described = lines[2].index("description")
+    assert [line[:described].rstrip() for line in lines[3:]] == [
         "transactional_id  string?                 null     v3+",
         "acks              int16",
         "timeout_ms        int32",
@@ -54,6 +62,7 @@ def test_fields_show_the_form_on_the_wire_in_that_version(capsys: Captured) -> N
         "    index         int32",
         "    records       records?                null",
     ]
+    assert lines[-1][described:] == "Record batches to append"
 
 
 def test_tags_are_shown(capsys: Captured) -> None:

@@ -145,6 +145,12 @@ def _api(api: Api) -> str:
         lines.append(f"| deprecated | {schema.deprecated} |")
     if schema.listeners:
         lines.append(f"| listeners | {', '.join(schema.listeners)} |")
+    lines.append(f"| sent by | {schema.senders} |")
+    lines.append(f"| sent to | {schema.receivers} |")
+    if schema.forwarded:
+        lines.append("| forwarded | a broker forwards it to the controller |")
+    if schema.cluster_action:
+        lines.append("| cluster action | only brokers and controllers may send it |")
     for kind, header in (("request", api.request_header_version), ("response", api.response_header_version)):
         lines.append(f"| {kind} header | {_header_versions(api.versions, header)} |")
     for message in (schema.request, schema.response):
@@ -165,8 +171,8 @@ def _fields(message: MessageSchema) -> Iterator[str]:
     if not message.root.fields:
         yield "No fields."
         return
-    yield "| field | type | versions | tag | default |"
-    yield "|---|---|---|---|---|"
+    yield "| field | type | versions | tag | default | description |"
+    yield "|---|---|---|---|---|---|"
     yield from _rows(message.root.fields, "")
 
 
@@ -177,7 +183,8 @@ def _rows(fields: Iterable[object], prefix: str) -> Iterator[str]:
         assert isinstance(field, Field)
         default = "" if field.default is EMPTY else "null" if field.default is None else f"`{field.default!r}`"
         tag = "" if field.tag is None else str(field.tag)
-        yield f"| {prefix}{field.name} | {field.type_text} | {field.versions} | {tag} | {default} |"
+        cells = (prefix + field.name, field.type_text, str(field.versions), tag, default, field.description)
+        yield f"| {' | '.join(cells)} |"
         if field.struct is not None:
             yield from _rows(field.struct.fields, prefix + "· ")
 

@@ -79,6 +79,8 @@ def _class(
     for field in struct.fields:
         annotation = _annotation(field, schema)
         yield f"{inner}{attribute_of(field)}: {annotation}"
+        if field.description:
+            yield f'{inner}"""{field.description}."""'
         parameters.append(f"{attribute_of(field)}: {annotation} = ...")
     parameters.append("unknown_tagged_fields: _Tags = ...")
     yield f"{inner}def __init__("

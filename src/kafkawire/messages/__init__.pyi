@@ -28,7 +28,9 @@ _Tags = tuple[tuple[int, bytes], ...]
 class ProduceRequest(Message):
     class PartitionProduceData(StructBase):
         index: int
+        """Number of the partition."""
         records: _Bytes | None
+        """Record batches to append."""
         def __init__(
             self,
             *,
@@ -38,8 +40,11 @@ class ProduceRequest(Message):
         ) -> None: ...
     class TopicProduceData(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_data: list[ProduceRequest.PartitionProduceData]
+        """The partitions, with their records."""
         def __init__(
             self,
             *,
@@ -49,9 +54,13 @@ class ProduceRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     transactional_id: str | None
+    """Transactional id; null without a transaction."""
     acks: int
+    """Replicas that must have the records before the answer: -1 all in sync, 1 the leader, 0 no answer."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     topic_data: list[ProduceRequest.TopicProduceData]
+    """The topics, with their records."""
     def __init__(
         self,
         *,
@@ -67,7 +76,9 @@ class ProduceRequest(Message):
 class ProduceResponse(Message):
     class BatchIndexAndErrorMessage(StructBase):
         batch_index: int
+        """Index of the record in the batch."""
         batch_index_error_message: str | None
+        """Text that explains why the record was refused."""
         def __init__(
             self,
             *,
@@ -77,7 +88,9 @@ class ProduceResponse(Message):
         ) -> None: ...
     class LeaderIdAndEpoch(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -87,13 +100,21 @@ class ProduceResponse(Message):
         ) -> None: ...
     class PartitionProduceResponse(StructBase):
         index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         base_offset: int
+        """Offset of the first record that was appended, or -1."""
         log_append_time_ms: int
+        """Time at which the broker appended the records, or -1 if their own times are kept."""
         log_start_offset: int
+        """First offset that the log still has."""
         record_errors: list[ProduceResponse.BatchIndexAndErrorMessage]
+        """Records that caused the batch to be refused."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         current_leader: ProduceResponse.LeaderIdAndEpoch
+        """Leader of the partition, if the client asked the wrong broker."""
         def __init__(
             self,
             *,
@@ -109,8 +130,11 @@ class ProduceResponse(Message):
         ) -> None: ...
     class TopicProduceResponse(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_responses: list[ProduceResponse.PartitionProduceResponse]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -121,9 +145,13 @@ class ProduceResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -134,8 +162,11 @@ class ProduceResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     responses: list[ProduceResponse.TopicProduceResponse]
+    """The topics, with the result of each partition."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     node_endpoints: list[ProduceResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -148,7 +179,9 @@ class ProduceResponse(Message):
 class FetchRequest(Message):
     class ReplicaState(StructBase):
         replica_id: int
+        """Id of the follower, or -1 for a consumer."""
         replica_epoch: int
+        """Epoch of the follower, or -1."""
         def __init__(
             self,
             *,
@@ -158,13 +191,21 @@ class FetchRequest(Message):
         ) -> None: ...
     class FetchPartition(StructBase):
         partition: int
+        """Number of the partition."""
         current_leader_epoch: int
+        """Leader epoch that the sender knows, or -1; the broker refuses another one."""
         fetch_offset: int
+        """Offset to read from."""
         last_fetched_epoch: int
+        """Leader epoch of the last record that was read, or -1; it reveals a truncated log."""
         log_start_offset: int
+        """First offset of the follower's log, or -1."""
         partition_max_bytes: int
+        """Most bytes from this partition."""
         replica_directory_id: UUID
+        """Id of the directory in which the replica keeps its log."""
         high_watermark: int
+        """High watermark that the follower knows."""
         def __init__(
             self,
             *,
@@ -180,8 +221,11 @@ class FetchRequest(Message):
         ) -> None: ...
     class FetchTopic(StructBase):
         topic: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[FetchRequest.FetchPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -192,8 +236,11 @@ class FetchRequest(Message):
         ) -> None: ...
     class ForgottenTopic(StructBase):
         topic: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -203,17 +250,29 @@ class FetchRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster that the controller expects; null from consumers."""
     replica_id: int
+    """Id of the follower that asks; -1 for a consumer."""
     replica_state: FetchRequest.ReplicaState
+    """Follower that fetches, and its epoch."""
     max_wait_ms: int
+    """Milliseconds to wait for MinBytes."""
     min_bytes: int
+    """Bytes for which the broker waits before it answers."""
     max_bytes: int
+    """Most bytes that the response should have; the first batch comes even if it is larger."""
     isolation_level: int
+    """0 returns all records, 1 only committed ones."""
     session_id: int
+    """Id of the fetch session, 0 without one."""
     session_epoch: int
+    """Number of the request in its session: 0 opens one, -1 is without or ends one."""
     topics: list[FetchRequest.FetchTopic]
+    """The topics, with the request for each."""
     forgotten_topics_data: list[FetchRequest.ForgottenTopic]
+    """Partitions to remove from the session."""
     rack_id: str
+    """Rack of the client or the broker; empty or null if it is unknown."""
     def __init__(
         self,
         *,
@@ -237,7 +296,9 @@ class FetchRequest(Message):
 class FetchResponse(Message):
     class EpochEndOffset(StructBase):
         epoch: int
+        """Last epoch that both logs have."""
         end_offset: int
+        """Offset after the last record."""
         def __init__(
             self,
             *,
@@ -247,7 +308,9 @@ class FetchResponse(Message):
         ) -> None: ...
     class LeaderIdAndEpoch(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -257,7 +320,9 @@ class FetchResponse(Message):
         ) -> None: ...
     class SnapshotId(StructBase):
         end_offset: int
+        """Offset after the last record."""
         epoch: int
+        """Epoch of the last record in the snapshot."""
         def __init__(
             self,
             *,
@@ -267,7 +332,9 @@ class FetchResponse(Message):
         ) -> None: ...
     class AbortedTransaction(StructBase):
         producer_id: int
+        """Id that the broker gave to the producer."""
         first_offset: int
+        """First offset of the transaction."""
         def __init__(
             self,
             *,
@@ -277,16 +344,27 @@ class FetchResponse(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         high_watermark: int
+        """Offset up to which records are replicated and visible to consumers."""
         last_stable_offset: int
+        """Offset before the first open transaction."""
         log_start_offset: int
+        """First offset that the log still has."""
         diverging_epoch: FetchResponse.EpochEndOffset
+        """Where the logs part, if the follower or consumer has records that the leader does not have."""
         current_leader: FetchResponse.LeaderIdAndEpoch
+        """Leader of the partition, if the client asked the wrong broker."""
         snapshot_id: FetchResponse.SnapshotId
+        """Snapshot, named by the offset and the epoch at its end."""
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None
+        """Aborted transactions in the records, for readers of committed records."""
         preferred_read_replica: int
+        """Id of a broker nearer to the client, or -1."""
         records: _Bytes | None
+        """Record batches, the last of which may be cut."""
         def __init__(
             self,
             *,
@@ -305,8 +383,11 @@ class FetchResponse(Message):
         ) -> None: ...
     class FetchableTopicResponse(StructBase):
         topic: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[FetchResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -317,9 +398,13 @@ class FetchResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -330,10 +415,15 @@ class FetchResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     session_id: int
+    """Id of the fetch session, 0 without one."""
     responses: list[FetchResponse.FetchableTopicResponse]
+    """The topics, with the result of each partition."""
     node_endpoints: list[FetchResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -348,9 +438,13 @@ class FetchResponse(Message):
 class ListOffsetsRequest(Message):
     class ListOffsetsPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         current_leader_epoch: int
+        """Leader epoch that the sender knows, or -1; the broker refuses another one."""
         timestamp: int
+        """Time in milliseconds since 1970; -1 latest, -2 earliest, -3 the greatest time, -4 earliest local, -5 latest remote."""
         max_num_offsets: int
+        """Most offsets to return."""
         def __init__(
             self,
             *,
@@ -362,7 +456,9 @@ class ListOffsetsRequest(Message):
         ) -> None: ...
     class ListOffsetsTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[ListOffsetsRequest.ListOffsetsPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -371,9 +467,13 @@ class ListOffsetsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     replica_id: int
+    """Id of the follower that asks; -1 for a consumer."""
     isolation_level: int
+    """0 returns all records, 1 only committed ones."""
     topics: list[ListOffsetsRequest.ListOffsetsTopic]
+    """The topics, with the request for each."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     def __init__(
         self,
         *,
@@ -389,11 +489,17 @@ class ListOffsetsRequest(Message):
 class ListOffsetsResponse(Message):
     class ListOffsetsPartitionResponse(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         old_style_offsets: list[int]
+        """Offsets of segments that begin before the time."""
         timestamp: int
+        """Time of the record that was found, or -1."""
         offset: int
+        """Offset that was found, or -1."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -407,7 +513,9 @@ class ListOffsetsResponse(Message):
         ) -> None: ...
     class ListOffsetsTopicResponse(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -416,7 +524,9 @@ class ListOffsetsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[ListOffsetsResponse.ListOffsetsTopicResponse]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -428,7 +538,9 @@ class ListOffsetsResponse(Message):
 class MetadataRequest(Message):
     class MetadataRequestTopic(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         name: str | None
+        """Name of the topic."""
         def __init__(
             self,
             *,
@@ -437,9 +549,13 @@ class MetadataRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[MetadataRequest.MetadataRequestTopic] | None
+    """Topics to describe; null for all (in version 0, empty for all)."""
     allow_auto_topic_creation: bool
+    """Whether missing topics may be created."""
     include_cluster_authorized_operations: bool
+    """Whether the response lists the operations on the cluster that the client is allowed."""
     include_topic_authorized_operations: bool
+    """Whether the response lists the operations on topics that the client is allowed."""
     def __init__(
         self,
         *,
@@ -455,9 +571,13 @@ class MetadataRequest(Message):
 class MetadataResponse(Message):
     class MetadataResponseBroker(StructBase):
         node_id: int
+        """Id of the node."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -469,12 +589,19 @@ class MetadataResponse(Message):
         ) -> None: ...
     class MetadataResponsePartition(StructBase):
         error_code: int
+        """Error of the partition; 0 is none."""
         partition_index: int
+        """Number of the partition."""
         leader_id: int
+        """Id of the broker that leads the partition, or -1 if there is none."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         replica_nodes: list[int]
+        """Ids of the brokers with a replica, the preferred leader first."""
         isr_nodes: list[int]
+        """Ids of the replicas that are in sync with the leader."""
         offline_replicas: list[int]
+        """Replicas whose broker or directory is offline."""
         def __init__(
             self,
             *,
@@ -489,11 +616,17 @@ class MetadataResponse(Message):
         ) -> None: ...
     class MetadataResponseTopic(StructBase):
         error_code: int
+        """Error of the topic; 0 is none."""
         name: str | None
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         is_internal: bool
+        """Whether the topic belongs to Kafka itself."""
         partitions: list[MetadataResponse.MetadataResponsePartition]
+        """The partitions, with the result of each."""
         topic_authorized_operations: int
+        """Operations on the topic that the client is allowed, as bits; the lowest number if not asked for."""
         def __init__(
             self,
             *,
@@ -506,12 +639,19 @@ class MetadataResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     brokers: list[MetadataResponse.MetadataResponseBroker]
+    """The brokers."""
     cluster_id: str | None
+    """Id of the cluster; null if it is unknown."""
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     topics: list[MetadataResponse.MetadataResponseTopic]
+    """The topics, with the result of each."""
     cluster_authorized_operations: int
+    """Operations on the cluster that the client is allowed, as bits; the lowest number if not asked for."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -528,17 +668,29 @@ class MetadataResponse(Message):
 class LeaderAndIsrRequest(Message):
     class LeaderAndIsrPartitionState(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         controller_epoch: int
+        """Epoch of the controller; older ones are refused."""
         leader: int
+        """Id of the broker that leads the partition, or -1 if there is none."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         isr: list[int]
+        """Ids of the replicas that are in sync with the leader."""
         partition_epoch: int
+        """Epoch of the partition; it grows with every change of its replicas."""
         replicas: list[int]
+        """Ids of the brokers with a replica, the preferred leader first."""
         adding_replicas: list[int]
+        """Replicas that a reassignment adds."""
         removing_replicas: list[int]
+        """Replicas that a reassignment removes."""
         is_new: bool
+        """Whether the replica is new on this broker."""
         leader_recovery_state: int
+        """1 if the leader still recovers from an unclean election, otherwise 0."""
         def __init__(
             self,
             *,
@@ -558,8 +710,11 @@ class LeaderAndIsrRequest(Message):
         ) -> None: ...
     class LeaderAndIsrTopicState(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_states: list[LeaderAndIsrRequest.LeaderAndIsrPartitionState]
+        """The partitions, with their state."""
         def __init__(
             self,
             *,
@@ -570,8 +725,11 @@ class LeaderAndIsrRequest(Message):
         ) -> None: ...
     class LeaderAndIsrLiveLeader(StructBase):
         broker_id: int
+        """Id of the broker."""
         host_name: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -581,13 +739,21 @@ class LeaderAndIsrRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     is_k_raft_controller: bool
+    """Whether the sender is a KRaft controller."""
     controller_epoch: int
+    """Epoch of the controller; older ones are refused."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     type: int
+    """0 unknown, 1 a change, 2 the full state."""
     ungrouped_partition_states: list[LeaderAndIsrRequest.LeaderAndIsrPartitionState]
+    """The partitions, in versions that do not group them by topic."""
     topic_states: list[LeaderAndIsrRequest.LeaderAndIsrTopicState]
+    """The topics, with the state of their partitions."""
     live_leaders: list[LeaderAndIsrRequest.LeaderAndIsrLiveLeader]
+    """Addresses of the leaders."""
     def __init__(
         self,
         *,
@@ -607,8 +773,11 @@ class LeaderAndIsrRequest(Message):
 class LeaderAndIsrResponse(Message):
     class LeaderAndIsrPartitionError(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -619,7 +788,9 @@ class LeaderAndIsrResponse(Message):
         ) -> None: ...
     class LeaderAndIsrTopicError(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_errors: list[LeaderAndIsrResponse.LeaderAndIsrPartitionError]
+        """The partitions, with the error of each."""
         def __init__(
             self,
             *,
@@ -628,8 +799,11 @@ class LeaderAndIsrResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     partition_errors: list[LeaderAndIsrResponse.LeaderAndIsrPartitionError]
+    """The partitions, with the error of each."""
     topics: list[LeaderAndIsrResponse.LeaderAndIsrTopicError]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -642,7 +816,9 @@ class LeaderAndIsrResponse(Message):
 class StopReplicaRequest(Message):
     class StopReplicaPartitionV0(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -652,7 +828,9 @@ class StopReplicaRequest(Message):
         ) -> None: ...
     class StopReplicaTopicV1(StructBase):
         name: str
+        """Name of the topic."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -662,8 +840,11 @@ class StopReplicaRequest(Message):
         ) -> None: ...
     class StopReplicaPartitionState(StructBase):
         partition_index: int
+        """Number of the partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         delete_partition: bool
+        """Whether the log is deleted too."""
         def __init__(
             self,
             *,
@@ -674,7 +855,9 @@ class StopReplicaRequest(Message):
         ) -> None: ...
     class StopReplicaTopicState(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_states: list[StopReplicaRequest.StopReplicaPartitionState]
+        """The partitions, with their state."""
         def __init__(
             self,
             *,
@@ -683,13 +866,21 @@ class StopReplicaRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     is_k_raft_controller: bool
+    """Whether the sender is a KRaft controller."""
     controller_epoch: int
+    """Epoch of the controller; older ones are refused."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     delete_partitions: bool
+    """Whether the log is deleted too."""
     ungrouped_partitions: list[StopReplicaRequest.StopReplicaPartitionV0]
+    """The partitions, in versions that do not group them by topic."""
     topics: list[StopReplicaRequest.StopReplicaTopicV1]
+    """The topics, with the request for each."""
     topic_states: list[StopReplicaRequest.StopReplicaTopicState]
+    """The topics, with the state of their partitions."""
     def __init__(
         self,
         *,
@@ -709,8 +900,11 @@ class StopReplicaRequest(Message):
 class StopReplicaResponse(Message):
     class StopReplicaPartitionError(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -720,7 +914,9 @@ class StopReplicaResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     partition_errors: list[StopReplicaResponse.StopReplicaPartitionError]
+    """The partitions, with the error of each."""
     def __init__(
         self,
         *,
@@ -732,14 +928,23 @@ class StopReplicaResponse(Message):
 class UpdateMetadataRequest(Message):
     class UpdateMetadataPartitionState(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         controller_epoch: int
+        """Epoch of the controller; older ones are refused."""
         leader: int
+        """Id of the broker that leads the partition, or -1 if there is none."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         isr: list[int]
+        """Ids of the replicas that are in sync with the leader."""
         zk_version: int
+        """Version of the partition's state in ZooKeeper."""
         replicas: list[int]
+        """Ids of the brokers with a replica, the preferred leader first."""
         offline_replicas: list[int]
+        """Replicas whose broker or directory is offline."""
         def __init__(
             self,
             *,
@@ -756,8 +961,11 @@ class UpdateMetadataRequest(Message):
         ) -> None: ...
     class UpdateMetadataTopicState(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_states: list[UpdateMetadataRequest.UpdateMetadataPartitionState]
+        """The partitions, with their state."""
         def __init__(
             self,
             *,
@@ -768,9 +976,13 @@ class UpdateMetadataRequest(Message):
         ) -> None: ...
     class UpdateMetadataEndpoint(StructBase):
         port: int
+        """TCP port."""
         host: str
+        """Host name or address."""
         listener: str
+        """Name of the listener."""
         security_protocol: int
+        """Security protocol of the listener, as a number."""
         def __init__(
             self,
             *,
@@ -782,10 +994,15 @@ class UpdateMetadataRequest(Message):
         ) -> None: ...
     class UpdateMetadataBroker(StructBase):
         id: int
+        """Id of the broker."""
         v0_host: str
+        """Host name or address, in version 0."""
         v0_port: int
+        """TCP port, in version 0."""
         endpoints: list[UpdateMetadataRequest.UpdateMetadataEndpoint]
+        """Addresses of the listeners."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -797,13 +1014,21 @@ class UpdateMetadataRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     is_k_raft_controller: bool
+    """Whether the sender is a KRaft controller."""
     type: int
+    """0 unknown, 1 a change, 2 the full state."""
     controller_epoch: int
+    """Epoch of the controller; older ones are refused."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     ungrouped_partition_states: list[UpdateMetadataRequest.UpdateMetadataPartitionState]
+    """The partitions, in versions that do not group them by topic."""
     topic_states: list[UpdateMetadataRequest.UpdateMetadataTopicState]
+    """The topics, with the state of their partitions."""
     live_brokers: list[UpdateMetadataRequest.UpdateMetadataBroker]
+    """Brokers that are alive, with their addresses."""
     def __init__(
         self,
         *,
@@ -822,6 +1047,7 @@ class UpdateMetadataRequest(Message):
 
 class UpdateMetadataResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -831,7 +1057,9 @@ class UpdateMetadataResponse(Message):
 
 class ControlledShutdownRequest(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     def __init__(
         self,
         *,
@@ -845,7 +1073,9 @@ class ControlledShutdownRequest(Message):
 class ControlledShutdownResponse(Message):
     class RemainingPartition(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -854,7 +1084,9 @@ class ControlledShutdownResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     remaining_partitions: list[ControlledShutdownResponse.RemainingPartition]
+    """Partitions that the broker still leads."""
     def __init__(
         self,
         *,
@@ -866,10 +1098,15 @@ class ControlledShutdownResponse(Message):
 class OffsetCommitRequest(Message):
     class OffsetCommitRequestPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         committed_offset: int
+        """Offset of the next record that the group will read."""
         committed_leader_epoch: int
+        """Leader epoch of the last record that was read, or -1."""
         commit_timestamp: int
+        """Time of the commit in milliseconds since 1970, or -1 for now."""
         committed_metadata: str | None
+        """Text of the client that is stored with the offset."""
         def __init__(
             self,
             *,
@@ -882,8 +1119,11 @@ class OffsetCommitRequest(Message):
         ) -> None: ...
     class OffsetCommitRequestTopic(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -893,11 +1133,17 @@ class OffsetCommitRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     generation_id_or_member_epoch: int
+    """Generation of a classic group, or epoch of the member; -1 outside of groups."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     group_instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     retention_time_ms: int
+    """Milliseconds for which the offset is kept, or -1 for the setting of the broker."""
     topics: list[OffsetCommitRequest.OffsetCommitRequestTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -915,7 +1161,9 @@ class OffsetCommitRequest(Message):
 class OffsetCommitResponse(Message):
     class OffsetCommitResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -925,8 +1173,11 @@ class OffsetCommitResponse(Message):
         ) -> None: ...
     class OffsetCommitResponseTopic(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -936,7 +1187,9 @@ class OffsetCommitResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[OffsetCommitResponse.OffsetCommitResponseTopic]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -948,7 +1201,9 @@ class OffsetCommitResponse(Message):
 class OffsetFetchRequest(Message):
     class OffsetFetchRequestTopic(StructBase):
         name: str
+        """Name of the topic."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -958,8 +1213,11 @@ class OffsetFetchRequest(Message):
         ) -> None: ...
     class OffsetFetchRequestTopics(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -970,9 +1228,13 @@ class OffsetFetchRequest(Message):
         ) -> None: ...
     class OffsetFetchRequestGroup(StructBase):
         group_id: str
+        """Name of the group."""
         member_id: str | None
+        """Id of the member; the coordinator or the member itself creates it."""
         member_epoch: int
+        """Epoch of the member; it follows that of the group."""
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None
+        """Topics whose offsets are wanted; null for all."""
         def __init__(
             self,
             *,
@@ -983,9 +1245,13 @@ class OffsetFetchRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None
+    """Topics whose offsets are wanted; null for all."""
     groups: list[OffsetFetchRequest.OffsetFetchRequestGroup]
+    """The groups."""
     require_stable: bool
+    """Whether offsets of open transactions are an error that can be retried."""
     def __init__(
         self,
         *,
@@ -1001,10 +1267,15 @@ class OffsetFetchRequest(Message):
 class OffsetFetchResponse(Message):
     class OffsetFetchResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         committed_offset: int
+        """Offset of the next record that the group will read."""
         committed_leader_epoch: int
+        """Leader epoch of the last record that was read, or -1."""
         metadata: str | None
+        """Text of the client that is stored with the offset."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -1017,7 +1288,9 @@ class OffsetFetchResponse(Message):
         ) -> None: ...
     class OffsetFetchResponseTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -1027,10 +1300,15 @@ class OffsetFetchResponse(Message):
         ) -> None: ...
     class OffsetFetchResponsePartitions(StructBase):
         partition_index: int
+        """Number of the partition."""
         committed_offset: int
+        """Offset of the next record that the group will read."""
         committed_leader_epoch: int
+        """Leader epoch of the last record that was read, or -1."""
         metadata: str | None
+        """Text of the client that is stored with the offset."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -1043,8 +1321,11 @@ class OffsetFetchResponse(Message):
         ) -> None: ...
     class OffsetFetchResponseTopics(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -1055,8 +1336,11 @@ class OffsetFetchResponse(Message):
         ) -> None: ...
     class OffsetFetchResponseGroup(StructBase):
         group_id: str
+        """Name of the group."""
         topics: list[OffsetFetchResponse.OffsetFetchResponseTopics]
+        """The topics, with the result of each."""
         error_code: int
+        """Error of the group; 0 is none."""
         def __init__(
             self,
             *,
@@ -1066,9 +1350,13 @@ class OffsetFetchResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[OffsetFetchResponse.OffsetFetchResponseTopic]
+    """The topics, with the result of each."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     groups: list[OffsetFetchResponse.OffsetFetchResponseGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -1081,8 +1369,11 @@ class OffsetFetchResponse(Message):
 
 class FindCoordinatorRequest(Message):
     key: str
+    """Group or transactional id whose coordinator is wanted."""
     key_type: int
+    """0 for a group, 1 for a transactional id, 2 for a share partition."""
     coordinator_keys: list[str]
+    """Groups or transactional ids whose coordinators are wanted."""
     def __init__(
         self,
         *,
@@ -1097,11 +1388,17 @@ class FindCoordinatorRequest(Message):
 class FindCoordinatorResponse(Message):
     class Coordinator(StructBase):
         key: str
+        """Group or transactional id."""
         node_id: int
+        """Id of the node."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         error_code: int
+        """Error of the coordinator; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -1114,12 +1411,19 @@ class FindCoordinatorResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     node_id: int
+    """Id of the node."""
     host: str
+    """Host name or address."""
     port: int
+    """TCP port."""
     coordinators: list[FindCoordinatorResponse.Coordinator]
+    """The coordinators, one per key."""
     def __init__(
         self,
         *,
@@ -1136,7 +1440,9 @@ class FindCoordinatorResponse(Message):
 class JoinGroupRequest(Message):
     class JoinGroupRequestProtocol(StructBase):
         name: str
+        """Name of the protocol (assignor)."""
         metadata: _Bytes
+        """Metadata of the member in this protocol; for consumers, a subscription."""
         def __init__(
             self,
             *,
@@ -1145,13 +1451,21 @@ class JoinGroupRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     session_timeout_ms: int
+    """Milliseconds without a heartbeat after which the member is removed."""
     rebalance_timeout_ms: int
+    """Milliseconds that members have to join again after a rebalance began."""
     member_id: str
+    """Id of the member; empty if it joins for the first time."""
     group_instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     protocol_type: str
+    """Kind of group protocol, for example `consumer` or `connect`."""
     protocols: list[JoinGroupRequest.JoinGroupRequestProtocol]
+    """Protocols (assignors) that the member supports, the preferred one first."""
     reason: str | None
+    """Why the sender does this, for logs; null if it gives no reason."""
     def __init__(
         self,
         *,
@@ -1171,8 +1485,11 @@ class JoinGroupRequest(Message):
 class JoinGroupResponse(Message):
     class JoinGroupResponseMember(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         group_instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         metadata: _Bytes
+        """Metadata of the member in the chosen protocol; for consumers, a subscription."""
         def __init__(
             self,
             *,
@@ -1182,14 +1499,23 @@ class JoinGroupResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     generation_id: int
+    """Generation of the group; it grows with every rebalance."""
     protocol_type: str | None
+    """Kind of group protocol, for example `consumer` or `connect`."""
     protocol_name: str | None
+    """Name of the protocol (assignor) that was chosen."""
     leader: str
+    """Id of the member that computes the assignment."""
     skip_assignment: bool
+    """Whether the leader must not compute an assignment, because the last one still holds."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     members: list[JoinGroupResponse.JoinGroupResponseMember]
+    """Members of the group; only the leader gets them."""
     def __init__(
         self,
         *,
@@ -1207,9 +1533,13 @@ class JoinGroupResponse(Message):
 
 class HeartbeatRequest(Message):
     group_id: str
+    """Name of the group."""
     generation_id: int
+    """Generation of the group; it grows with every rebalance."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     group_instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     def __init__(
         self,
         *,
@@ -1224,7 +1554,9 @@ class HeartbeatRequest(Message):
 
 class HeartbeatResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -1236,8 +1568,11 @@ class HeartbeatResponse(Message):
 class LeaveGroupRequest(Message):
     class MemberIdentity(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         group_instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         reason: str | None
+        """Why the sender does this, for logs; null if it gives no reason."""
         def __init__(
             self,
             *,
@@ -1247,8 +1582,11 @@ class LeaveGroupRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     members: list[LeaveGroupRequest.MemberIdentity]
+    """Members of the group."""
     def __init__(
         self,
         *,
@@ -1263,8 +1601,11 @@ class LeaveGroupRequest(Message):
 class LeaveGroupResponse(Message):
     class MemberResponse(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         group_instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         error_code: int
+        """Error of the member; 0 is none."""
         def __init__(
             self,
             *,
@@ -1274,8 +1615,11 @@ class LeaveGroupResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     members: list[LeaveGroupResponse.MemberResponse]
+    """Members of the group."""
     def __init__(
         self,
         *,
@@ -1288,7 +1632,9 @@ class LeaveGroupResponse(Message):
 class SyncGroupRequest(Message):
     class SyncGroupRequestAssignment(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         assignment: _Bytes
+        """Assignment of the member, in bytes of the chosen protocol."""
         def __init__(
             self,
             *,
@@ -1297,12 +1643,19 @@ class SyncGroupRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     generation_id: int
+    """Generation of the group; it grows with every rebalance."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     group_instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     protocol_type: str | None
+    """Kind of group protocol, for example `consumer` or `connect`."""
     protocol_name: str | None
+    """Name of the protocol (assignor) that was chosen."""
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment]
+    """The assignment of each member; only the leader sends them."""
     def __init__(
         self,
         *,
@@ -1320,10 +1673,15 @@ class SyncGroupRequest(Message):
 
 class SyncGroupResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     protocol_type: str | None
+    """Kind of group protocol, for example `consumer` or `connect`."""
     protocol_name: str | None
+    """Name of the protocol (assignor) that was chosen."""
     assignment: _Bytes
+    """Assignment of the member, in bytes of the chosen protocol."""
     def __init__(
         self,
         *,
@@ -1337,7 +1695,9 @@ class SyncGroupResponse(Message):
 
 class DescribeGroupsRequest(Message):
     groups: list[str]
+    """The groups."""
     include_authorized_operations: bool
+    """Whether the response lists the operations that the client is allowed."""
     def __init__(
         self,
         *,
@@ -1351,11 +1711,17 @@ class DescribeGroupsRequest(Message):
 class DescribeGroupsResponse(Message):
     class DescribedGroupMember(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         group_instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         client_id: str
+        """Name that the client gives itself."""
         client_host: str
+        """Address from which the client connects."""
         member_metadata: _Bytes
+        """Metadata of the member in the chosen protocol; for consumers, a subscription."""
         member_assignment: _Bytes
+        """Assignment of the member, in bytes of the chosen protocol."""
         def __init__(
             self,
             *,
@@ -1369,13 +1735,21 @@ class DescribeGroupsResponse(Message):
         ) -> None: ...
     class DescribedGroup(StructBase):
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         group_id: str
+        """Name of the group."""
         group_state: str
+        """State of the group, in words."""
         protocol_type: str
+        """Kind of group protocol, for example `consumer` or `connect`."""
         protocol_data: str
+        """Name of the protocol (assignor) that was chosen."""
         members: list[DescribeGroupsResponse.DescribedGroupMember]
+        """Members of the group."""
         authorized_operations: int
+        """Operations that the client is allowed, as bits; the lowest number if they were not asked for."""
         def __init__(
             self,
             *,
@@ -1390,7 +1764,9 @@ class DescribeGroupsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     groups: list[DescribeGroupsResponse.DescribedGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -1401,7 +1777,9 @@ class DescribeGroupsResponse(Message):
 
 class ListGroupsRequest(Message):
     states_filter: list[str]
+    """States of groups to return; empty returns all."""
     types_filter: list[str]
+    """Types of groups to return; empty returns all."""
     def __init__(
         self,
         *,
@@ -1415,9 +1793,13 @@ class ListGroupsRequest(Message):
 class ListGroupsResponse(Message):
     class ListedGroup(StructBase):
         group_id: str
+        """Name of the group."""
         protocol_type: str
+        """Kind of group protocol, for example `consumer` or `connect`."""
         group_state: str
+        """State of the group, in words."""
         group_type: str
+        """Type of the group, in words."""
         def __init__(
             self,
             *,
@@ -1428,8 +1810,11 @@ class ListGroupsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     groups: list[ListGroupsResponse.ListedGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -1441,6 +1826,7 @@ class ListGroupsResponse(Message):
 
 class SaslHandshakeRequest(Message):
     mechanism: str
+    """SASL mechanism that the client wants."""
     def __init__(
         self,
         *,
@@ -1452,7 +1838,9 @@ class SaslHandshakeRequest(Message):
 
 class SaslHandshakeResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     mechanisms: list[str]
+    """SASL mechanisms that the broker offers."""
     def __init__(
         self,
         *,
@@ -1463,9 +1851,13 @@ class SaslHandshakeResponse(Message):
 
 class ApiVersionsRequest(Message):
     client_software_name: str
+    """Name of the client's software."""
     client_software_version: str
+    """Version of the client's software."""
     cluster_id: str | None
+    """Cluster that the client expects; null if it expects none."""
     node_id: int
+    """Broker that the client expects, or -1."""
     def __init__(
         self,
         *,
@@ -1481,8 +1873,11 @@ class ApiVersionsRequest(Message):
 class ApiVersionsResponse(Message):
     class ApiVersion(StructBase):
         api_key: int
+        """Number of the API."""
         min_version: int
+        """Lowest version that is served."""
         max_version: int
+        """Highest version that is served."""
         def __init__(
             self,
             *,
@@ -1493,8 +1888,11 @@ class ApiVersionsResponse(Message):
         ) -> None: ...
     class SupportedFeatureKey(StructBase):
         name: str
+        """Name of the feature."""
         min_version: int
+        """Lowest version that is served."""
         max_version: int
+        """Highest version that is served."""
         def __init__(
             self,
             *,
@@ -1505,8 +1903,11 @@ class ApiVersionsResponse(Message):
         ) -> None: ...
     class FinalizedFeatureKey(StructBase):
         name: str
+        """Name of the feature."""
         max_version_level: int
+        """Level of the feature that is or should be in force."""
         min_version_level: int
+        """Lowest level that is in force."""
         def __init__(
             self,
             *,
@@ -1516,12 +1917,19 @@ class ApiVersionsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     api_keys: list[ApiVersionsResponse.ApiVersion]
+    """APIs that the broker serves, with their versions."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     supported_features: list[ApiVersionsResponse.SupportedFeatureKey]
+    """Features that the broker supports, with their levels."""
     finalized_features_epoch: int
+    """Epoch of the finalized features, or -1 if they are unknown."""
     finalized_features: list[ApiVersionsResponse.FinalizedFeatureKey]
+    """Features that are in force in the cluster, with their levels."""
     zk_migration_ready: bool
+    """Whether the node is ready to migrate from ZooKeeper."""
     def __init__(
         self,
         *,
@@ -1538,7 +1946,9 @@ class ApiVersionsResponse(Message):
 class CreateTopicsRequest(Message):
     class CreatableReplicaAssignment(StructBase):
         partition_index: int
+        """Number of the partition."""
         broker_ids: list[int]
+        """Ids of the brokers for the replicas of the partition."""
         def __init__(
             self,
             *,
@@ -1548,7 +1958,9 @@ class CreateTopicsRequest(Message):
         ) -> None: ...
     class CreatableTopicConfig(StructBase):
         name: str
+        """Name of the setting."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         def __init__(
             self,
             *,
@@ -1558,10 +1970,15 @@ class CreateTopicsRequest(Message):
         ) -> None: ...
     class CreatableTopic(StructBase):
         name: str
+        """Name of the topic."""
         num_partitions: int
+        """Number of partitions, or -1 for the default."""
         replication_factor: int
+        """Number of replicas of each partition."""
         assignments: list[CreateTopicsRequest.CreatableReplicaAssignment]
+        """Replicas that the client places by hand; empty if the broker places them."""
         configs: list[CreateTopicsRequest.CreatableTopicConfig]
+        """Settings."""
         def __init__(
             self,
             *,
@@ -1573,8 +1990,11 @@ class CreateTopicsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[CreateTopicsRequest.CreatableTopic]
+    """Topics to create."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -1589,10 +2009,15 @@ class CreateTopicsRequest(Message):
 class CreateTopicsResponse(Message):
     class CreatableTopicConfigs(StructBase):
         name: str
+        """Name of the setting."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         read_only: bool
+        """Whether the setting cannot be changed at run time."""
         config_source: int
+        """Where the value comes from, as a number."""
         is_sensitive: bool
+        """Whether the value is secret, and so not returned."""
         def __init__(
             self,
             *,
@@ -1605,13 +2030,21 @@ class CreateTopicsResponse(Message):
         ) -> None: ...
     class CreatableTopicResult(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         error_code: int
+        """Error of the topic; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         topic_config_error_code: int
+        """Error if the settings cannot be returned; 0 is none."""
         num_partitions: int
+        """Number of partitions, or -1 for the default."""
         replication_factor: int
+        """Number of replicas of each partition."""
         configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None
+        """Settings."""
         def __init__(
             self,
             *,
@@ -1626,7 +2059,9 @@ class CreateTopicsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[CreateTopicsResponse.CreatableTopicResult]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -1638,7 +2073,9 @@ class CreateTopicsResponse(Message):
 class DeleteTopicsRequest(Message):
     class DeleteTopicState(StructBase):
         name: str | None
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         def __init__(
             self,
             *,
@@ -1647,8 +2084,11 @@ class DeleteTopicsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DeleteTopicsRequest.DeleteTopicState]
+    """Topics to delete."""
     topic_names: list[str]
+    """Names of the topics."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     def __init__(
         self,
         *,
@@ -1663,9 +2103,13 @@ class DeleteTopicsRequest(Message):
 class DeleteTopicsResponse(Message):
     class DeletableTopicResult(StructBase):
         name: str | None
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         error_code: int
+        """Error of the topic; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -1676,7 +2120,9 @@ class DeleteTopicsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     responses: list[DeleteTopicsResponse.DeletableTopicResult]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -1688,7 +2134,9 @@ class DeleteTopicsResponse(Message):
 class DeleteRecordsRequest(Message):
     class DeleteRecordsPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         offset: int
+        """Offset before which records are deleted; -1 deletes all."""
         def __init__(
             self,
             *,
@@ -1698,7 +2146,9 @@ class DeleteRecordsRequest(Message):
         ) -> None: ...
     class DeleteRecordsTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[DeleteRecordsRequest.DeleteRecordsPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -1707,7 +2157,9 @@ class DeleteRecordsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DeleteRecordsRequest.DeleteRecordsTopic]
+    """The topics, with the request for each."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     def __init__(
         self,
         *,
@@ -1721,8 +2173,11 @@ class DeleteRecordsRequest(Message):
 class DeleteRecordsResponse(Message):
     class DeleteRecordsPartitionResult(StructBase):
         partition_index: int
+        """Number of the partition."""
         low_watermark: int
+        """First offset that remains."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -1733,7 +2188,9 @@ class DeleteRecordsResponse(Message):
         ) -> None: ...
     class DeleteRecordsTopicResult(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -1742,7 +2199,9 @@ class DeleteRecordsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -1753,11 +2212,17 @@ class DeleteRecordsResponse(Message):
 
 class InitProducerIdRequest(Message):
     transactional_id: str | None
+    """Transactional id; null for an idempotent producer without transactions."""
     transaction_timeout_ms: int
+    """Milliseconds after which the coordinator aborts an open transaction."""
     producer_id: int
+    """Producer id that the client has, or -1."""
     producer_epoch: int
+    """Producer epoch that the client has, or -1."""
     enable2_pc: bool
+    """Whether the producer takes part in a two-phase commit."""
     keep_prepared_txn: bool
+    """Whether the open transaction stays open."""
     def __init__(
         self,
         *,
@@ -1774,11 +2239,17 @@ class InitProducerIdRequest(Message):
 
 class InitProducerIdResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     producer_id: int
+    """Id that the broker gave to the producer."""
     producer_epoch: int
+    """Epoch of the producer; an older epoch is fenced."""
     ongoing_txn_producer_id: int
+    """Producer id of the open transaction, or -1."""
     ongoing_txn_producer_epoch: int
+    """Producer epoch of the open transaction, or -1."""
     def __init__(
         self,
         *,
@@ -1794,8 +2265,11 @@ class InitProducerIdResponse(Message):
 class OffsetForLeaderEpochRequest(Message):
     class OffsetForLeaderPartition(StructBase):
         partition: int
+        """Number of the partition."""
         current_leader_epoch: int
+        """Epoch whose end is wanted."""
         leader_epoch: int
+        """Epoch whose end is wanted."""
         def __init__(
             self,
             *,
@@ -1806,7 +2280,9 @@ class OffsetForLeaderEpochRequest(Message):
         ) -> None: ...
     class OffsetForLeaderTopic(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -1815,7 +2291,9 @@ class OffsetForLeaderEpochRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     replica_id: int
+    """Id of the follower that asks; -1 for a consumer."""
     topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -1829,9 +2307,13 @@ class OffsetForLeaderEpochRequest(Message):
 class OffsetForLeaderEpochResponse(Message):
     class EpochEndOffset(StructBase):
         error_code: int
+        """Error of the partition; 0 is none."""
         partition: int
+        """Number of the partition."""
         leader_epoch: int
+        """Largest epoch that the leader has, up to the one asked for; -1 if there is none."""
         end_offset: int
+        """Offset after the last record of that epoch, or -1."""
         def __init__(
             self,
             *,
@@ -1843,7 +2325,9 @@ class OffsetForLeaderEpochResponse(Message):
         ) -> None: ...
     class OffsetForLeaderTopicResult(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -1852,7 +2336,9 @@ class OffsetForLeaderEpochResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -1864,7 +2350,9 @@ class OffsetForLeaderEpochResponse(Message):
 class AddPartitionsToTxnRequest(Message):
     class AddPartitionsToTxnTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions to add."""
         def __init__(
             self,
             *,
@@ -1874,10 +2362,15 @@ class AddPartitionsToTxnRequest(Message):
         ) -> None: ...
     class AddPartitionsToTxnTransaction(StructBase):
         transactional_id: str
+        """Name under which the producer keeps transactions over restarts."""
         producer_id: int
+        """Id that the broker gave to the producer."""
         producer_epoch: int
+        """Epoch of the producer; an older epoch is fenced."""
         verify_only: bool
+        """Whether the partitions are only looked up and not added."""
         topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]
+        """Partitions to add."""
         def __init__(
             self,
             *,
@@ -1889,10 +2382,15 @@ class AddPartitionsToTxnRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     transactions: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction]
+    """The transactions, with their partitions."""
     v3_and_below_transactional_id: str
+    """Transactional id, in versions with one transaction."""
     v3_and_below_producer_id: int
+    """Producer id, in versions with one transaction."""
     v3_and_below_producer_epoch: int
+    """Producer epoch, in versions with one transaction."""
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]
+    """Partitions to add, in versions with one transaction."""
     def __init__(
         self,
         *,
@@ -1909,7 +2407,9 @@ class AddPartitionsToTxnRequest(Message):
 class AddPartitionsToTxnResponse(Message):
     class AddPartitionsToTxnPartitionResult(StructBase):
         partition_index: int
+        """Number of the partition."""
         partition_error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -1919,7 +2419,9 @@ class AddPartitionsToTxnResponse(Message):
         ) -> None: ...
     class AddPartitionsToTxnTopicResult(StructBase):
         name: str
+        """Name of the topic."""
         results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult]
+        """The partitions, with the error of each."""
         def __init__(
             self,
             *,
@@ -1929,7 +2431,9 @@ class AddPartitionsToTxnResponse(Message):
         ) -> None: ...
     class AddPartitionsToTxnResult(StructBase):
         transactional_id: str
+        """Name under which the producer keeps transactions over restarts."""
         topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]
+        """The topics, with the result of each partition."""
         def __init__(
             self,
             *,
@@ -1938,9 +2442,13 @@ class AddPartitionsToTxnResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult]
+    """The transactions, with the result of each partition."""
     results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]
+    """The topics, in versions with one transaction."""
     def __init__(
         self,
         *,
@@ -1953,9 +2461,13 @@ class AddPartitionsToTxnResponse(Message):
 
 class AddOffsetsToTxnRequest(Message):
     transactional_id: str
+    """Name under which the producer keeps transactions over restarts."""
     producer_id: int
+    """Id that the broker gave to the producer."""
     producer_epoch: int
+    """Epoch of the producer; an older epoch is fenced."""
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -1970,7 +2482,9 @@ class AddOffsetsToTxnRequest(Message):
 
 class AddOffsetsToTxnResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -1981,9 +2495,13 @@ class AddOffsetsToTxnResponse(Message):
 
 class EndTxnRequest(Message):
     transactional_id: str
+    """Name under which the producer keeps transactions over restarts."""
     producer_id: int
+    """Id that the broker gave to the producer."""
     producer_epoch: int
+    """Epoch of the producer; an older epoch is fenced."""
     committed: bool
+    """Whether the transaction is committed; otherwise it is aborted."""
     def __init__(
         self,
         *,
@@ -1998,9 +2516,13 @@ class EndTxnRequest(Message):
 
 class EndTxnResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     producer_id: int
+    """Producer id for the next transaction, or -1 if it stays."""
     producer_epoch: int
+    """Producer epoch for the next transaction, or -1 if it stays."""
     def __init__(
         self,
         *,
@@ -2014,7 +2536,9 @@ class EndTxnResponse(Message):
 class WriteTxnMarkersRequest(Message):
     class WritableTxnMarkerTopic(StructBase):
         name: str
+        """Name of the topic."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -2024,11 +2548,17 @@ class WriteTxnMarkersRequest(Message):
         ) -> None: ...
     class WritableTxnMarker(StructBase):
         producer_id: int
+        """Id that the broker gave to the producer."""
         producer_epoch: int
+        """Epoch of the producer; an older epoch is fenced."""
         transaction_result: bool
+        """Whether the transaction is committed; otherwise it is aborted."""
         topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic]
+        """The topics, with the request for each."""
         coordinator_epoch: int
+        """Epoch of the coordinator that sends or stores this."""
         transaction_version: int
+        """Level of `transaction.version` of the transaction."""
         def __init__(
             self,
             *,
@@ -2041,6 +2571,7 @@ class WriteTxnMarkersRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     markers: list[WriteTxnMarkersRequest.WritableTxnMarker]
+    """Markers that end transactions."""
     def __init__(
         self,
         *,
@@ -2053,7 +2584,9 @@ class WriteTxnMarkersRequest(Message):
 class WriteTxnMarkersResponse(Message):
     class WritableTxnMarkerPartitionResult(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -2063,7 +2596,9 @@ class WriteTxnMarkersResponse(Message):
         ) -> None: ...
     class WritableTxnMarkerTopicResult(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -2073,7 +2608,9 @@ class WriteTxnMarkersResponse(Message):
         ) -> None: ...
     class WritableTxnMarkerResult(StructBase):
         producer_id: int
+        """Id that the broker gave to the producer."""
         topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult]
+        """The topics, with the result of each."""
         def __init__(
             self,
             *,
@@ -2082,6 +2619,7 @@ class WriteTxnMarkersResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult]
+    """Markers that end transactions."""
     def __init__(
         self,
         *,
@@ -2092,9 +2630,13 @@ class WriteTxnMarkersResponse(Message):
 class TxnOffsetCommitRequest(Message):
     class TxnOffsetCommitRequestPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         committed_offset: int
+        """Offset of the next record that the group will read."""
         committed_leader_epoch: int
+        """Leader epoch of the last record that was read, or -1."""
         committed_metadata: str | None
+        """Text of the client that is stored with the offset."""
         def __init__(
             self,
             *,
@@ -2106,8 +2648,11 @@ class TxnOffsetCommitRequest(Message):
         ) -> None: ...
     class TxnOffsetCommitRequestTopic(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -2117,13 +2662,21 @@ class TxnOffsetCommitRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     transactional_id: str
+    """Name under which the producer keeps transactions over restarts."""
     group_id: str
+    """Name of the group."""
     producer_id: int
+    """Id that the broker gave to the producer."""
     producer_epoch: int
+    """Epoch of the producer; an older epoch is fenced."""
     generation_id_or_member_epoch: int
+    """Generation of a classic group, or epoch of the member; -1 outside of groups."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     group_instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -2143,7 +2696,9 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponse(Message):
     class TxnOffsetCommitResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -2153,8 +2708,11 @@ class TxnOffsetCommitResponse(Message):
         ) -> None: ...
     class TxnOffsetCommitResponseTopic(StructBase):
         name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -2164,7 +2722,9 @@ class TxnOffsetCommitResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -2175,12 +2735,19 @@ class TxnOffsetCommitResponse(Message):
 
 class DescribeAclsRequest(Message):
     resource_type_filter: int
+    """Type of resource to match, as a number."""
     resource_name_filter: str | None
+    """Name of the resource to match; null matches all."""
     pattern_type_filter: int
+    """Type of pattern to match, as a number."""
     principal_filter: str | None
+    """Principal to match; null matches all."""
     host_filter: str | None
+    """Host to match; null matches all."""
     operation: int
+    """Operation that the entry is about, as a number."""
     permission_type: int
+    """Whether the entry allows or denies, as a number."""
     def __init__(
         self,
         *,
@@ -2199,9 +2766,13 @@ class DescribeAclsRequest(Message):
 class DescribeAclsResponse(Message):
     class AclDescription(StructBase):
         principal: str
+        """Principal, as `User:name`."""
         host: str
+        """Host name or address."""
         operation: int
+        """Operation that the entry is about, as a number."""
         permission_type: int
+        """Whether the entry allows or denies, as a number."""
         def __init__(
             self,
             *,
@@ -2213,9 +2784,13 @@ class DescribeAclsResponse(Message):
         ) -> None: ...
     class DescribeAclsResource(StructBase):
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         pattern_type: int
+        """How the name of the resource matches: literal or prefixed, as a number."""
         acls: list[DescribeAclsResponse.AclDescription]
+        """Access control entries of the resource."""
         def __init__(
             self,
             *,
@@ -2226,9 +2801,13 @@ class DescribeAclsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     resources: list[DescribeAclsResponse.DescribeAclsResource]
+    """The resources, with their access control entries."""
     def __init__(
         self,
         *,
@@ -2242,12 +2821,19 @@ class DescribeAclsResponse(Message):
 class CreateAclsRequest(Message):
     class AclCreation(StructBase):
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         resource_pattern_type: int
+        """How the name of the resource matches: literal or prefixed, as a number."""
         principal: str
+        """Principal, as `User:name`."""
         host: str
+        """Host name or address."""
         operation: int
+        """Operation that the entry is about, as a number."""
         permission_type: int
+        """Whether the entry allows or denies, as a number."""
         def __init__(
             self,
             *,
@@ -2261,6 +2847,7 @@ class CreateAclsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     creations: list[CreateAclsRequest.AclCreation]
+    """Access control entries to create."""
     def __init__(
         self,
         *,
@@ -2273,7 +2860,9 @@ class CreateAclsRequest(Message):
 class CreateAclsResponse(Message):
     class AclCreationResult(StructBase):
         error_code: int
+        """Error of the entry; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -2282,7 +2871,9 @@ class CreateAclsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[CreateAclsResponse.AclCreationResult]
+    """The entries, in the order of the request, with the result of each."""
     def __init__(
         self,
         *,
@@ -2294,12 +2885,19 @@ class CreateAclsResponse(Message):
 class DeleteAclsRequest(Message):
     class DeleteAclsFilter(StructBase):
         resource_type_filter: int
+        """Type of resource to match, as a number."""
         resource_name_filter: str | None
+        """Name of the resource to match; null matches all."""
         pattern_type_filter: int
+        """Type of pattern to match, as a number."""
         principal_filter: str | None
+        """Principal to match; null matches all."""
         host_filter: str | None
+        """Host to match; null matches all."""
         operation: int
+        """Operation that the entry is about, as a number."""
         permission_type: int
+        """Whether the entry allows or denies, as a number."""
         def __init__(
             self,
             *,
@@ -2313,6 +2911,7 @@ class DeleteAclsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     filters: list[DeleteAclsRequest.DeleteAclsFilter]
+    """Filters; entries that match one of them are deleted."""
     def __init__(
         self,
         *,
@@ -2325,14 +2924,23 @@ class DeleteAclsRequest(Message):
 class DeleteAclsResponse(Message):
     class DeleteAclsMatchingAcl(StructBase):
         error_code: int
+        """Error of the entry; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         pattern_type: int
+        """How the name of the resource matches: literal or prefixed, as a number."""
         principal: str
+        """Principal, as `User:name`."""
         host: str
+        """Host name or address."""
         operation: int
+        """Operation that the entry is about, as a number."""
         permission_type: int
+        """Whether the entry allows or denies, as a number."""
         def __init__(
             self,
             *,
@@ -2349,8 +2957,11 @@ class DeleteAclsResponse(Message):
         ) -> None: ...
     class DeleteAclsFilterResult(StructBase):
         error_code: int
+        """Error of the filter; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl]
+        """Entries that matched the filter."""
         def __init__(
             self,
             *,
@@ -2360,7 +2971,9 @@ class DeleteAclsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult]
+    """The filters, with the entries that each has deleted."""
     def __init__(
         self,
         *,
@@ -2372,8 +2985,11 @@ class DeleteAclsResponse(Message):
 class DescribeConfigsRequest(Message):
     class DescribeConfigsResource(StructBase):
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         configuration_keys: list[str] | None
+        """Names of the settings to return; null returns all."""
         def __init__(
             self,
             *,
@@ -2383,8 +2999,11 @@ class DescribeConfigsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     resources: list[DescribeConfigsRequest.DescribeConfigsResource]
+    """The resources whose settings are wanted."""
     include_synonyms: bool
+    """Whether the response lists the other sources of each value."""
     include_documentation: bool
+    """Whether the response has a text about each setting."""
     def __init__(
         self,
         *,
@@ -2399,8 +3018,11 @@ class DescribeConfigsRequest(Message):
 class DescribeConfigsResponse(Message):
     class DescribeConfigsSynonym(StructBase):
         name: str
+        """Name of the setting."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         source: int
+        """Where the value comes from, as a number."""
         def __init__(
             self,
             *,
@@ -2411,14 +3033,23 @@ class DescribeConfigsResponse(Message):
         ) -> None: ...
     class DescribeConfigsResourceResult(StructBase):
         name: str
+        """Name of the setting."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         read_only: bool
+        """Whether the setting cannot be changed at run time."""
         config_source: int
+        """Where the value comes from, as a number."""
         is_default: bool
+        """Whether the value is the default."""
         is_sensitive: bool
+        """Whether the value is secret, and so not returned."""
         synonyms: list[DescribeConfigsResponse.DescribeConfigsSynonym]
+        """Other sources of the value, the strongest first."""
         config_type: int
+        """Type of the value, as a number."""
         documentation: str | None
+        """Text about the setting."""
         def __init__(
             self,
             *,
@@ -2435,10 +3066,15 @@ class DescribeConfigsResponse(Message):
         ) -> None: ...
     class DescribeConfigsResult(StructBase):
         error_code: int
+        """Error of the resource; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult]
+        """Settings."""
         def __init__(
             self,
             *,
@@ -2450,7 +3086,9 @@ class DescribeConfigsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[DescribeConfigsResponse.DescribeConfigsResult]
+    """The resources, with their settings."""
     def __init__(
         self,
         *,
@@ -2462,7 +3100,9 @@ class DescribeConfigsResponse(Message):
 class AlterConfigsRequest(Message):
     class AlterableConfig(StructBase):
         name: str
+        """Name of the setting."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         def __init__(
             self,
             *,
@@ -2472,8 +3112,11 @@ class AlterConfigsRequest(Message):
         ) -> None: ...
     class AlterConfigsResource(StructBase):
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         configs: list[AlterConfigsRequest.AlterableConfig]
+        """Settings."""
         def __init__(
             self,
             *,
@@ -2483,7 +3126,9 @@ class AlterConfigsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     resources: list[AlterConfigsRequest.AlterConfigsResource]
+    """The resources, with the settings to change."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -2497,9 +3142,13 @@ class AlterConfigsRequest(Message):
 class AlterConfigsResponse(Message):
     class AlterConfigsResourceResponse(StructBase):
         error_code: int
+        """Error of the resource; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         def __init__(
             self,
             *,
@@ -2510,7 +3159,9 @@ class AlterConfigsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     responses: list[AlterConfigsResponse.AlterConfigsResourceResponse]
+    """The resources, with the result of each."""
     def __init__(
         self,
         *,
@@ -2522,7 +3173,9 @@ class AlterConfigsResponse(Message):
 class AlterReplicaLogDirsRequest(Message):
     class AlterReplicaLogDirTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -2532,7 +3185,9 @@ class AlterReplicaLogDirsRequest(Message):
         ) -> None: ...
     class AlterReplicaLogDir(StructBase):
         path: str
+        """Absolute path of the log directory."""
         topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic]
+        """The topics, with the request for each."""
         def __init__(
             self,
             *,
@@ -2541,6 +3196,7 @@ class AlterReplicaLogDirsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir]
+    """Log directories, with the replicas to move there."""
     def __init__(
         self,
         *,
@@ -2553,7 +3209,9 @@ class AlterReplicaLogDirsRequest(Message):
 class AlterReplicaLogDirsResponse(Message):
     class AlterReplicaLogDirPartitionResult(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -2563,7 +3221,9 @@ class AlterReplicaLogDirsResponse(Message):
         ) -> None: ...
     class AlterReplicaLogDirTopicResult(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -2572,7 +3232,9 @@ class AlterReplicaLogDirsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult]
+    """The topics, with the result of each replica."""
     def __init__(
         self,
         *,
@@ -2584,7 +3246,9 @@ class AlterReplicaLogDirsResponse(Message):
 class DescribeLogDirsRequest(Message):
     class DescribableLogDirTopic(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -2593,6 +3257,7 @@ class DescribeLogDirsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None
+    """Topics to describe; null for all."""
     def __init__(
         self,
         *,
@@ -2605,9 +3270,13 @@ class DescribeLogDirsRequest(Message):
 class DescribeLogDirsResponse(Message):
     class DescribeLogDirsPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         partition_size: int
+        """Bytes of the log."""
         offset_lag: int
+        """Records by which the replica is behind."""
         is_future_key: bool
+        """Whether the log will replace the current one after a move."""
         def __init__(
             self,
             *,
@@ -2619,7 +3288,9 @@ class DescribeLogDirsResponse(Message):
         ) -> None: ...
     class DescribeLogDirsTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -2629,11 +3300,17 @@ class DescribeLogDirsResponse(Message):
         ) -> None: ...
     class DescribeLogDirsResult(StructBase):
         error_code: int
+        """Error of the log directory; 0 is none."""
         log_dir: str
+        """Absolute path of the log directory."""
         topics: list[DescribeLogDirsResponse.DescribeLogDirsTopic]
+        """The topics, with the result of each."""
         total_bytes: int
+        """Size of the volume in bytes, or -1."""
         usable_bytes: int
+        """Bytes that the volume has left, or -1."""
         is_cordoned: bool
+        """Whether the directory gets no new partitions."""
         def __init__(
             self,
             *,
@@ -2646,8 +3323,11 @@ class DescribeLogDirsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     results: list[DescribeLogDirsResponse.DescribeLogDirsResult]
+    """The log directories, with their partitions."""
     def __init__(
         self,
         *,
@@ -2659,6 +3339,7 @@ class DescribeLogDirsResponse(Message):
 
 class SaslAuthenticateRequest(Message):
     auth_bytes: _Bytes
+    """Token of the SASL mechanism."""
     def __init__(
         self,
         *,
@@ -2670,9 +3351,13 @@ class SaslAuthenticateRequest(Message):
 
 class SaslAuthenticateResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     auth_bytes: _Bytes
+    """Token of the SASL mechanism."""
     session_lifetime_ms: int
+    """Milliseconds after which the client must authenticate again; 0 is never."""
     def __init__(
         self,
         *,
@@ -2686,6 +3371,7 @@ class SaslAuthenticateResponse(Message):
 class CreatePartitionsRequest(Message):
     class CreatePartitionsAssignment(StructBase):
         broker_ids: list[int]
+        """Ids of the brokers for the replicas of the partition."""
         def __init__(
             self,
             *,
@@ -2694,8 +3380,11 @@ class CreatePartitionsRequest(Message):
         ) -> None: ...
     class CreatePartitionsTopic(StructBase):
         name: str
+        """Name of the topic."""
         count: int
+        """Number of partitions that the topic should have."""
         assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None
+        """Replicas of the new partitions; null if the broker places them."""
         def __init__(
             self,
             *,
@@ -2705,8 +3394,11 @@ class CreatePartitionsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[CreatePartitionsRequest.CreatePartitionsTopic]
+    """The topics, with the request for each."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -2721,8 +3413,11 @@ class CreatePartitionsRequest(Message):
 class CreatePartitionsResponse(Message):
     class CreatePartitionsTopicResult(StructBase):
         name: str
+        """Name of the topic."""
         error_code: int
+        """Error of the topic; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -2732,7 +3427,9 @@ class CreatePartitionsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[CreatePartitionsResponse.CreatePartitionsTopicResult]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -2744,7 +3441,9 @@ class CreatePartitionsResponse(Message):
 class CreateDelegationTokenRequest(Message):
     class CreatableRenewers(StructBase):
         principal_type: str
+        """Type of the principal, for example `User`."""
         principal_name: str
+        """Name of the principal."""
         def __init__(
             self,
             *,
@@ -2753,9 +3452,13 @@ class CreateDelegationTokenRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     owner_principal_type: str | None
+    """Type of the principal that will own the token; null for the sender."""
     owner_principal_name: str | None
+    """Name of the principal that will own the token; null for the sender."""
     renewers: list[CreateDelegationTokenRequest.CreatableRenewers]
+    """Principals that may renew the token."""
     max_lifetime_ms: int
+    """Milliseconds for which the token can be renewed, or -1 for the setting of the broker."""
     def __init__(
         self,
         *,
@@ -2770,16 +3473,27 @@ class CreateDelegationTokenRequest(Message):
 
 class CreateDelegationTokenResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     principal_type: str
+    """Type of the principal, for example `User`."""
     principal_name: str
+    """Name of the principal."""
     token_requester_principal_type: str
+    """Type of the principal that asked for the token."""
     token_requester_principal_name: str
+    """Name of the principal that asked for the token."""
     issue_timestamp_ms: int
+    """Time at which the token was created, in milliseconds since 1970."""
     expiry_timestamp_ms: int
+    """Time at which the token expires unless it is renewed, in milliseconds since 1970."""
     max_timestamp_ms: int
+    """Time after which the token cannot be renewed, in milliseconds since 1970."""
     token_id: str
+    """Id of the delegation token."""
     hmac: _Bytes
+    """HMAC of the delegation token, which is its secret."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     def __init__(
         self,
         *,
@@ -2799,7 +3513,9 @@ class CreateDelegationTokenResponse(Message):
 
 class RenewDelegationTokenRequest(Message):
     hmac: _Bytes
+    """HMAC of the delegation token, which is its secret."""
     renew_period_ms: int
+    """Milliseconds by which the token is renewed."""
     def __init__(
         self,
         *,
@@ -2812,8 +3528,11 @@ class RenewDelegationTokenRequest(Message):
 
 class RenewDelegationTokenResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     expiry_timestamp_ms: int
+    """Time at which the token expires unless it is renewed, in milliseconds since 1970."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     def __init__(
         self,
         *,
@@ -2825,7 +3544,9 @@ class RenewDelegationTokenResponse(Message):
 
 class ExpireDelegationTokenRequest(Message):
     hmac: _Bytes
+    """HMAC of the delegation token, which is its secret."""
     expiry_time_period_ms: int
+    """Milliseconds after which the token expires; negative expires it now."""
     def __init__(
         self,
         *,
@@ -2838,8 +3559,11 @@ class ExpireDelegationTokenRequest(Message):
 
 class ExpireDelegationTokenResponse(Message):
     error_code: int
+    """Error of the whole request; 0 is none."""
     expiry_timestamp_ms: int
+    """Time at which the token expires unless it is renewed, in milliseconds since 1970."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     def __init__(
         self,
         *,
@@ -2852,7 +3576,9 @@ class ExpireDelegationTokenResponse(Message):
 class DescribeDelegationTokenRequest(Message):
     class DescribeDelegationTokenOwner(StructBase):
         principal_type: str
+        """Type of the principal, for example `User`."""
         principal_name: str
+        """Name of the principal."""
         def __init__(
             self,
             *,
@@ -2861,6 +3587,7 @@ class DescribeDelegationTokenRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None
+    """Owners whose tokens are wanted; null for all."""
     def __init__(
         self,
         *,
@@ -2873,7 +3600,9 @@ class DescribeDelegationTokenRequest(Message):
 class DescribeDelegationTokenResponse(Message):
     class DescribedDelegationTokenRenewer(StructBase):
         principal_type: str
+        """Type of the principal, for example `User`."""
         principal_name: str
+        """Name of the principal."""
         def __init__(
             self,
             *,
@@ -2883,15 +3612,25 @@ class DescribeDelegationTokenResponse(Message):
         ) -> None: ...
     class DescribedDelegationToken(StructBase):
         principal_type: str
+        """Type of the principal, for example `User`."""
         principal_name: str
+        """Name of the principal."""
         token_requester_principal_type: str
+        """Type of the principal that asked for the token."""
         token_requester_principal_name: str
+        """Name of the principal that asked for the token."""
         issue_timestamp: int
+        """Time at which the token was created, in milliseconds since 1970."""
         expiry_timestamp: int
+        """Time at which the token expires unless it is renewed, in milliseconds since 1970."""
         max_timestamp: int
+        """Time after which the token cannot be renewed, in milliseconds since 1970."""
         token_id: str
+        """Id of the delegation token."""
         hmac: _Bytes
+        """HMAC of the delegation token, which is its secret."""
         renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer]
+        """Principals that may renew the token."""
         def __init__(
             self,
             *,
@@ -2908,8 +3647,11 @@ class DescribeDelegationTokenResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken]
+    """The tokens."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     def __init__(
         self,
         *,
@@ -2921,6 +3663,7 @@ class DescribeDelegationTokenResponse(Message):
 
 class DeleteGroupsRequest(Message):
     groups_names: list[str]
+    """Names of the groups."""
     def __init__(
         self,
         *,
@@ -2933,8 +3676,11 @@ class DeleteGroupsRequest(Message):
 class DeleteGroupsResponse(Message):
     class DeletableGroupResult(StructBase):
         group_id: str
+        """Name of the group."""
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -2944,7 +3690,9 @@ class DeleteGroupsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[DeleteGroupsResponse.DeletableGroupResult]
+    """The groups, with the result of each."""
     def __init__(
         self,
         *,
@@ -2956,7 +3704,9 @@ class DeleteGroupsResponse(Message):
 class ElectLeadersRequest(Message):
     class TopicPartitions(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -2965,8 +3715,11 @@ class ElectLeadersRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     election_type: int
+    """0 elects the preferred leader, 1 any replica even if it lost records."""
     topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None
+    """The topics, with their partitions."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     def __init__(
         self,
         *,
@@ -2981,8 +3734,11 @@ class ElectLeadersRequest(Message):
 class ElectLeadersResponse(Message):
     class PartitionResult(StructBase):
         partition_id: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -2993,7 +3749,9 @@ class ElectLeadersResponse(Message):
         ) -> None: ...
     class ReplicaElectionResult(StructBase):
         topic: str
+        """Name of the topic."""
         partition_result: list[ElectLeadersResponse.PartitionResult]
+        """The partitions, with the result of each election."""
         def __init__(
             self,
             *,
@@ -3002,8 +3760,11 @@ class ElectLeadersResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult]
+    """The topics, with the result of each election."""
     def __init__(
         self,
         *,
@@ -3016,8 +3777,11 @@ class ElectLeadersResponse(Message):
 class IncrementalAlterConfigsRequest(Message):
     class AlterableConfig(StructBase):
         name: str
+        """Name of the setting."""
         config_operation: int
+        """0 set, 1 delete, 2 append to a list, 3 remove from a list."""
         value: str | None
+        """Value of the setting; null is the default, or a secret that is not returned."""
         def __init__(
             self,
             *,
@@ -3028,8 +3792,11 @@ class IncrementalAlterConfigsRequest(Message):
         ) -> None: ...
     class AlterConfigsResource(StructBase):
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         configs: list[IncrementalAlterConfigsRequest.AlterableConfig]
+        """Settings."""
         def __init__(
             self,
             *,
@@ -3039,7 +3806,9 @@ class IncrementalAlterConfigsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource]
+    """The resources, with the settings to change."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -3053,9 +3822,13 @@ class IncrementalAlterConfigsRequest(Message):
 class IncrementalAlterConfigsResponse(Message):
     class AlterConfigsResourceResponse(StructBase):
         error_code: int
+        """Error of the resource; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         resource_type: int
+        """Type of the resource, as a number."""
         resource_name: str
+        """Name of the resource."""
         def __init__(
             self,
             *,
@@ -3066,7 +3839,9 @@ class IncrementalAlterConfigsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse]
+    """The resources, with the result of each."""
     def __init__(
         self,
         *,
@@ -3078,7 +3853,9 @@ class IncrementalAlterConfigsResponse(Message):
 class AlterPartitionReassignmentsRequest(Message):
     class ReassignablePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         replicas: list[int] | None
+        """Ids of the brokers with a replica, the preferred leader first."""
         def __init__(
             self,
             *,
@@ -3088,7 +3865,9 @@ class AlterPartitionReassignmentsRequest(Message):
         ) -> None: ...
     class ReassignableTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3097,8 +3876,11 @@ class AlterPartitionReassignmentsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     allow_replication_factor_change: bool
+    """Whether a reassignment may change the number of replicas."""
     topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -3113,8 +3895,11 @@ class AlterPartitionReassignmentsRequest(Message):
 class AlterPartitionReassignmentsResponse(Message):
     class ReassignablePartitionResponse(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -3125,7 +3910,9 @@ class AlterPartitionReassignmentsResponse(Message):
         ) -> None: ...
     class ReassignableTopicResponse(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3134,10 +3921,15 @@ class AlterPartitionReassignmentsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     allow_replication_factor_change: bool
+    """Whether a reassignment may change the number of replicas."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -3152,7 +3944,9 @@ class AlterPartitionReassignmentsResponse(Message):
 class ListPartitionReassignmentsRequest(Message):
     class ListPartitionReassignmentsTopics(StructBase):
         name: str
+        """Name of the topic."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -3161,7 +3955,9 @@ class ListPartitionReassignmentsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None
+    """Topics to list; null for all."""
     def __init__(
         self,
         *,
@@ -3175,9 +3971,13 @@ class ListPartitionReassignmentsRequest(Message):
 class ListPartitionReassignmentsResponse(Message):
     class OngoingPartitionReassignment(StructBase):
         partition_index: int
+        """Number of the partition."""
         replicas: list[int]
+        """Ids of the brokers with a replica, the preferred leader first."""
         adding_replicas: list[int]
+        """Replicas that a reassignment adds."""
         removing_replicas: list[int]
+        """Replicas that a reassignment removes."""
         def __init__(
             self,
             *,
@@ -3189,7 +3989,9 @@ class ListPartitionReassignmentsResponse(Message):
         ) -> None: ...
     class OngoingTopicReassignment(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3198,9 +4000,13 @@ class ListPartitionReassignmentsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -3214,6 +4020,7 @@ class ListPartitionReassignmentsResponse(Message):
 class OffsetDeleteRequest(Message):
     class OffsetDeleteRequestPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -3222,7 +4029,9 @@ class OffsetDeleteRequest(Message):
         ) -> None: ...
     class OffsetDeleteRequestTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[OffsetDeleteRequest.OffsetDeleteRequestPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3231,7 +4040,9 @@ class OffsetDeleteRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -3245,7 +4056,9 @@ class OffsetDeleteRequest(Message):
 class OffsetDeleteResponse(Message):
     class OffsetDeleteResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -3255,7 +4068,9 @@ class OffsetDeleteResponse(Message):
         ) -> None: ...
     class OffsetDeleteResponseTopic(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[OffsetDeleteResponse.OffsetDeleteResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3264,8 +4079,11 @@ class OffsetDeleteResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -3278,8 +4096,11 @@ class OffsetDeleteResponse(Message):
 class DescribeClientQuotasRequest(Message):
     class ComponentData(StructBase):
         entity_type: str
+        """Kind of the entity: `user`, `client-id` or `ip`."""
         match_type: int
+        """0 an exact name, 1 the default, 2 any name."""
         match: str | None
+        """Name to match; null if the type of match needs none."""
         def __init__(
             self,
             *,
@@ -3289,7 +4110,9 @@ class DescribeClientQuotasRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     components: list[DescribeClientQuotasRequest.ComponentData]
+    """Parts of the entities to match."""
     strict: bool
+    """Whether entities with further parts are left out."""
     def __init__(
         self,
         *,
@@ -3303,7 +4126,9 @@ class DescribeClientQuotasRequest(Message):
 class DescribeClientQuotasResponse(Message):
     class EntityData(StructBase):
         entity_type: str
+        """Kind of the entity: `user`, `client-id` or `ip`."""
         entity_name: str | None
+        """Name of the entity; null is the default of its kind."""
         def __init__(
             self,
             *,
@@ -3313,7 +4138,9 @@ class DescribeClientQuotasResponse(Message):
         ) -> None: ...
     class ValueData(StructBase):
         key: str
+        """Name of the quota, for example `producer_byte_rate`."""
         value: float
+        """Value of the quota."""
         def __init__(
             self,
             *,
@@ -3323,7 +4150,9 @@ class DescribeClientQuotasResponse(Message):
         ) -> None: ...
     class EntryData(StructBase):
         entity: list[DescribeClientQuotasResponse.EntityData]
+        """The parts of the entity, for example a user and a client id."""
         values: list[DescribeClientQuotasResponse.ValueData]
+        """Quotas of the entity."""
         def __init__(
             self,
             *,
@@ -3332,9 +4161,13 @@ class DescribeClientQuotasResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     entries: list[DescribeClientQuotasResponse.EntryData] | None
+    """The entities, with their quotas."""
     def __init__(
         self,
         *,
@@ -3348,7 +4181,9 @@ class DescribeClientQuotasResponse(Message):
 class AlterClientQuotasRequest(Message):
     class EntityData(StructBase):
         entity_type: str
+        """Kind of the entity: `user`, `client-id` or `ip`."""
         entity_name: str | None
+        """Name of the entity; null is the default of its kind."""
         def __init__(
             self,
             *,
@@ -3358,8 +4193,11 @@ class AlterClientQuotasRequest(Message):
         ) -> None: ...
     class OpData(StructBase):
         key: str
+        """Name of the quota, for example `producer_byte_rate`."""
         value: float
+        """Value of the quota."""
         remove: bool
+        """Whether the quota is removed."""
         def __init__(
             self,
             *,
@@ -3370,7 +4208,9 @@ class AlterClientQuotasRequest(Message):
         ) -> None: ...
     class EntryData(StructBase):
         entity: list[AlterClientQuotasRequest.EntityData]
+        """The parts of the entity, for example a user and a client id."""
         ops: list[AlterClientQuotasRequest.OpData]
+        """Changes of quotas."""
         def __init__(
             self,
             *,
@@ -3379,7 +4219,9 @@ class AlterClientQuotasRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     entries: list[AlterClientQuotasRequest.EntryData]
+    """The entities, with their quotas."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -3393,7 +4235,9 @@ class AlterClientQuotasRequest(Message):
 class AlterClientQuotasResponse(Message):
     class EntityData(StructBase):
         entity_type: str
+        """Kind of the entity: `user`, `client-id` or `ip`."""
         entity_name: str | None
+        """Name of the entity; null is the default of its kind."""
         def __init__(
             self,
             *,
@@ -3403,8 +4247,11 @@ class AlterClientQuotasResponse(Message):
         ) -> None: ...
     class EntryData(StructBase):
         error_code: int
+        """Error of the entity; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         entity: list[AlterClientQuotasResponse.EntityData]
+        """The parts of the entity, for example a user and a client id."""
         def __init__(
             self,
             *,
@@ -3414,7 +4261,9 @@ class AlterClientQuotasResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     entries: list[AlterClientQuotasResponse.EntryData]
+    """The entities, with their quotas."""
     def __init__(
         self,
         *,
@@ -3426,6 +4275,7 @@ class AlterClientQuotasResponse(Message):
 class DescribeUserScramCredentialsRequest(Message):
     class UserName(StructBase):
         name: str
+        """Name of the user."""
         def __init__(
             self,
             *,
@@ -3433,6 +4283,7 @@ class DescribeUserScramCredentialsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     users: list[DescribeUserScramCredentialsRequest.UserName] | None
+    """Users to describe; null or empty for all."""
     def __init__(
         self,
         *,
@@ -3445,7 +4296,9 @@ class DescribeUserScramCredentialsRequest(Message):
 class DescribeUserScramCredentialsResponse(Message):
     class CredentialInfo(StructBase):
         mechanism: int
+        """SCRAM mechanism: 1 SHA-256, 2 SHA-512."""
         iterations: int
+        """Number of iterations of the SCRAM hash."""
         def __init__(
             self,
             *,
@@ -3455,9 +4308,13 @@ class DescribeUserScramCredentialsResponse(Message):
         ) -> None: ...
     class DescribeUserScramCredentialsResult(StructBase):
         user: str
+        """Name of the user."""
         error_code: int
+        """Error of the user; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         credential_infos: list[DescribeUserScramCredentialsResponse.CredentialInfo]
+        """Credentials of the user, without secrets."""
         def __init__(
             self,
             *,
@@ -3468,9 +4325,13 @@ class DescribeUserScramCredentialsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     results: list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult]
+    """The users, with the result of each."""
     def __init__(
         self,
         *,
@@ -3484,7 +4345,9 @@ class DescribeUserScramCredentialsResponse(Message):
 class AlterUserScramCredentialsRequest(Message):
     class ScramCredentialDeletion(StructBase):
         name: str
+        """Name of the user."""
         mechanism: int
+        """SCRAM mechanism: 1 SHA-256, 2 SHA-512."""
         def __init__(
             self,
             *,
@@ -3494,10 +4357,15 @@ class AlterUserScramCredentialsRequest(Message):
         ) -> None: ...
     class ScramCredentialUpsertion(StructBase):
         name: str
+        """Name of the user."""
         mechanism: int
+        """SCRAM mechanism: 1 SHA-256, 2 SHA-512."""
         iterations: int
+        """Number of iterations of the SCRAM hash."""
         salt: _Bytes
+        """Salt of the SCRAM hash."""
         salted_password: _Bytes
+        """Salted and hashed password, which is a secret."""
         def __init__(
             self,
             *,
@@ -3509,7 +4377,9 @@ class AlterUserScramCredentialsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     deletions: list[AlterUserScramCredentialsRequest.ScramCredentialDeletion]
+    """Credentials to delete."""
     upsertions: list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion]
+    """Credentials to create or replace."""
     def __init__(
         self,
         *,
@@ -3523,8 +4393,11 @@ class AlterUserScramCredentialsRequest(Message):
 class AlterUserScramCredentialsResponse(Message):
     class AlterUserScramCredentialsResult(StructBase):
         user: str
+        """Name of the user."""
         error_code: int
+        """Error of the user; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -3534,7 +4407,9 @@ class AlterUserScramCredentialsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     results: list[AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult]
+    """The users, with the result of each."""
     def __init__(
         self,
         *,
@@ -3546,13 +4421,21 @@ class AlterUserScramCredentialsResponse(Message):
 class VoteRequest(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         replica_epoch: int
+        """Epoch of the candidate."""
         replica_id: int
+        """Id of the candidate."""
         replica_directory_id: UUID
+        """Id of the directory in which the replica keeps its log."""
         voter_directory_id: UUID
+        """Id of the directory in which the voter keeps its log."""
         last_offset_epoch: int
+        """Epoch of the last record of the voter."""
         last_offset: int
+        """Offset after the last record of the candidate."""
         pre_vote: bool
+        """Whether the vote only asks if an election could succeed."""
         def __init__(
             self,
             *,
@@ -3568,7 +4451,9 @@ class VoteRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[VoteRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3577,8 +4462,11 @@ class VoteRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     voter_id: int
+    """Id of the voter."""
     topics: list[VoteRequest.TopicData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -3593,10 +4481,15 @@ class VoteRequest(Message):
 class VoteResponse(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         vote_granted: bool
+        """Whether the vote is granted."""
         def __init__(
             self,
             *,
@@ -3609,7 +4502,9 @@ class VoteResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[VoteResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3619,8 +4514,11 @@ class VoteResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3630,8 +4528,11 @@ class VoteResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     topics: list[VoteResponse.TopicData]
+    """The topics, with the result of each."""
     node_endpoints: list[VoteResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -3644,9 +4545,13 @@ class VoteResponse(Message):
 class BeginQuorumEpochRequest(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         voter_directory_id: UUID
+        """Id of the directory in which the voter keeps its log."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -3658,7 +4563,9 @@ class BeginQuorumEpochRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[BeginQuorumEpochRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3668,8 +4575,11 @@ class BeginQuorumEpochRequest(Message):
         ) -> None: ...
     class LeaderEndpoint(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3679,9 +4589,13 @@ class BeginQuorumEpochRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     voter_id: int
+    """Id of the voter."""
     topics: list[BeginQuorumEpochRequest.TopicData]
+    """The topics, with the request for each."""
     leader_endpoints: list[BeginQuorumEpochRequest.LeaderEndpoint]
+    """Addresses of the leader."""
     def __init__(
         self,
         *,
@@ -3697,9 +4611,13 @@ class BeginQuorumEpochRequest(Message):
 class BeginQuorumEpochResponse(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -3711,7 +4629,9 @@ class BeginQuorumEpochResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[BeginQuorumEpochResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3721,8 +4641,11 @@ class BeginQuorumEpochResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3732,8 +4655,11 @@ class BeginQuorumEpochResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     topics: list[BeginQuorumEpochResponse.TopicData]
+    """The topics, with the result of each."""
     node_endpoints: list[BeginQuorumEpochResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -3746,7 +4672,9 @@ class BeginQuorumEpochResponse(Message):
 class EndQuorumEpochRequest(Message):
     class ReplicaInfo(StructBase):
         candidate_id: int
+        """Id of the voter."""
         candidate_directory_id: UUID
+        """Id of the directory in which the voter keeps its log."""
         def __init__(
             self,
             *,
@@ -3756,10 +4684,15 @@ class EndQuorumEpochRequest(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         preferred_successors: list[int]
+        """Voters that should become leader, the best first."""
         preferred_candidates: list[EndQuorumEpochRequest.ReplicaInfo]
+        """Voters that should become leader, the best first."""
         def __init__(
             self,
             *,
@@ -3772,7 +4705,9 @@ class EndQuorumEpochRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[EndQuorumEpochRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3782,8 +4717,11 @@ class EndQuorumEpochRequest(Message):
         ) -> None: ...
     class LeaderEndpoint(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3793,8 +4731,11 @@ class EndQuorumEpochRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     topics: list[EndQuorumEpochRequest.TopicData]
+    """The topics, with the request for each."""
     leader_endpoints: list[EndQuorumEpochRequest.LeaderEndpoint]
+    """Addresses of the leader."""
     def __init__(
         self,
         *,
@@ -3809,9 +4750,13 @@ class EndQuorumEpochRequest(Message):
 class EndQuorumEpochResponse(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -3823,7 +4768,9 @@ class EndQuorumEpochResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[EndQuorumEpochResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3833,8 +4780,11 @@ class EndQuorumEpochResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3844,8 +4794,11 @@ class EndQuorumEpochResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     topics: list[EndQuorumEpochResponse.TopicData]
+    """The topics, with the result of each."""
     node_endpoints: list[EndQuorumEpochResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -3858,6 +4811,7 @@ class EndQuorumEpochResponse(Message):
 class DescribeQuorumRequest(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -3866,7 +4820,9 @@ class DescribeQuorumRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[DescribeQuorumRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -3875,6 +4831,7 @@ class DescribeQuorumRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DescribeQuorumRequest.TopicData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -3887,10 +4844,15 @@ class DescribeQuorumRequest(Message):
 class DescribeQuorumResponse(Message):
     class ReplicaState(StructBase):
         replica_id: int
+        """Id of the follower, or -1 for a consumer."""
         replica_directory_id: UUID
+        """Id of the directory in which the replica keeps its log."""
         log_end_offset: int
+        """Offset after the last record of the replica."""
         last_fetch_timestamp: int
+        """Time of the last fetch of the replica, in milliseconds since 1970, or -1."""
         last_caught_up_timestamp: int
+        """Time at which the replica last had all records, in milliseconds since 1970, or -1."""
         def __init__(
             self,
             *,
@@ -3903,13 +4865,21 @@ class DescribeQuorumResponse(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         leader_id: int
+        """Id of the leader of the quorum, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         high_watermark: int
+        """Offset up to which records are replicated and visible."""
         current_voters: list[DescribeQuorumResponse.ReplicaState]
+        """Voters of the quorum, with their progress."""
         observers: list[DescribeQuorumResponse.ReplicaState]
+        """Nodes that follow the log without a vote, with their progress."""
         def __init__(
             self,
             *,
@@ -3925,7 +4895,9 @@ class DescribeQuorumResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[DescribeQuorumResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -3935,8 +4907,11 @@ class DescribeQuorumResponse(Message):
         ) -> None: ...
     class Listener(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -3947,7 +4922,9 @@ class DescribeQuorumResponse(Message):
         ) -> None: ...
     class Node(StructBase):
         node_id: int
+        """Id of the node."""
         listeners: list[DescribeQuorumResponse.Listener]
+        """Listeners of the node."""
         def __init__(
             self,
             *,
@@ -3956,9 +4933,13 @@ class DescribeQuorumResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     topics: list[DescribeQuorumResponse.TopicData]
+    """The topics, with the result of each."""
     nodes: list[DescribeQuorumResponse.Node]
+    """The nodes, with their addresses."""
     def __init__(
         self,
         *,
@@ -3972,7 +4953,9 @@ class DescribeQuorumResponse(Message):
 class AlterPartitionRequest(Message):
     class BrokerState(StructBase):
         broker_id: int
+        """Id of the broker."""
         broker_epoch: int
+        """Epoch of the broker, given at its registration; older ones are refused."""
         def __init__(
             self,
             *,
@@ -3982,11 +4965,17 @@ class AlterPartitionRequest(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         new_isr: list[int]
+        """Replicas that should be in sync."""
         new_isr_with_epochs: list[AlterPartitionRequest.BrokerState]
+        """Replicas that should be in sync, with the epochs of their brokers."""
         leader_recovery_state: int
+        """1 if the leader still recovers from an unclean election, otherwise 0."""
         partition_epoch: int
+        """Epoch of the partition; it grows with every change of its replicas."""
         def __init__(
             self,
             *,
@@ -4000,8 +4989,11 @@ class AlterPartitionRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[AlterPartitionRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -4011,8 +5003,11 @@ class AlterPartitionRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     topics: list[AlterPartitionRequest.TopicData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -4027,12 +5022,19 @@ class AlterPartitionRequest(Message):
 class AlterPartitionResponse(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         leader_id: int
+        """Id of the broker that leads the partition, or -1 if there is none."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         isr: list[int]
+        """Ids of the replicas that are in sync with the leader."""
         leader_recovery_state: int
+        """1 if the leader still recovers from an unclean election, otherwise 0."""
         partition_epoch: int
+        """Epoch of the partition; it grows with every change of its replicas."""
         def __init__(
             self,
             *,
@@ -4047,8 +5049,11 @@ class AlterPartitionResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[AlterPartitionResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -4058,8 +5063,11 @@ class AlterPartitionResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     topics: list[AlterPartitionResponse.TopicData]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -4072,9 +5080,13 @@ class AlterPartitionResponse(Message):
 class UpdateFeaturesRequest(Message):
     class FeatureUpdateKey(StructBase):
         feature: str
+        """Name of the feature."""
         max_version_level: int
+        """Level of the feature that is or should be in force."""
         allow_downgrade: bool
+        """Whether the level may fall."""
         upgrade_type: int
+        """1 only upgrades, 2 also safe downgrades, 3 also downgrades that lose data."""
         def __init__(
             self,
             *,
@@ -4085,8 +5097,11 @@ class UpdateFeaturesRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey]
+    """Features to change."""
     validate_only: bool
+    """Whether the request is only checked and nothing is changed."""
     def __init__(
         self,
         *,
@@ -4101,8 +5116,11 @@ class UpdateFeaturesRequest(Message):
 class UpdateFeaturesResponse(Message):
     class UpdatableFeatureResult(StructBase):
         feature: str
+        """Name of the feature."""
         error_code: int
+        """Error of the feature; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -4112,9 +5130,13 @@ class UpdateFeaturesResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     results: list[UpdateFeaturesResponse.UpdatableFeatureResult]
+    """The features, with the result of each."""
     def __init__(
         self,
         *,
@@ -4127,8 +5149,11 @@ class UpdateFeaturesResponse(Message):
 
 class EnvelopeRequest(Message):
     request_data: _Bytes
+    """The forwarded request, with its header."""
     request_principal: _Bytes | None
+    """Principal that sent the request, as bytes of the principal builder."""
     client_host_address: _Bytes
+    """Address of the client that sent the request."""
     def __init__(
         self,
         *,
@@ -4142,7 +5167,9 @@ class EnvelopeRequest(Message):
 
 class EnvelopeResponse(Message):
     response_data: _Bytes | None
+    """The response, with its header; null if there is an error."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -4154,7 +5181,9 @@ class EnvelopeResponse(Message):
 class FetchSnapshotRequest(Message):
     class SnapshotId(StructBase):
         end_offset: int
+        """Offset after the last record."""
         epoch: int
+        """Epoch of the last record in the snapshot."""
         def __init__(
             self,
             *,
@@ -4164,10 +5193,15 @@ class FetchSnapshotRequest(Message):
         ) -> None: ...
     class PartitionSnapshot(StructBase):
         partition: int
+        """Number of the partition."""
         current_leader_epoch: int
+        """Leader epoch that the sender knows, or -1; the broker refuses another one."""
         snapshot_id: FetchSnapshotRequest.SnapshotId
+        """Snapshot, named by the offset and the epoch at its end."""
         position: int
+        """Position in the snapshot, in bytes."""
         replica_directory_id: UUID
+        """Id of the directory in which the replica keeps its log."""
         def __init__(
             self,
             *,
@@ -4180,7 +5214,9 @@ class FetchSnapshotRequest(Message):
         ) -> None: ...
     class TopicSnapshot(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[FetchSnapshotRequest.PartitionSnapshot]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -4189,9 +5225,13 @@ class FetchSnapshotRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     replica_id: int
+    """Id of the follower that asks; -1 for a consumer."""
     max_bytes: int
+    """Most bytes that the response should have; the first batch comes even if it is larger."""
     topics: list[FetchSnapshotRequest.TopicSnapshot]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -4207,7 +5247,9 @@ class FetchSnapshotRequest(Message):
 class FetchSnapshotResponse(Message):
     class SnapshotId(StructBase):
         end_offset: int
+        """Offset after the last record."""
         epoch: int
+        """Epoch of the last record in the snapshot."""
         def __init__(
             self,
             *,
@@ -4217,7 +5259,9 @@ class FetchSnapshotResponse(Message):
         ) -> None: ...
     class LeaderIdAndEpoch(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -4227,12 +5271,19 @@ class FetchSnapshotResponse(Message):
         ) -> None: ...
     class PartitionSnapshot(StructBase):
         index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         snapshot_id: FetchSnapshotResponse.SnapshotId
+        """Snapshot, named by the offset and the epoch at its end."""
         current_leader: FetchSnapshotResponse.LeaderIdAndEpoch
+        """Leader of the partition, if the client asked the wrong broker."""
         size: int
+        """Size of the snapshot in bytes."""
         position: int
+        """Position in the snapshot, in bytes."""
         unaligned_records: _Bytes
+        """Bytes of the snapshot, which may begin and end within a batch."""
         def __init__(
             self,
             *,
@@ -4247,7 +5298,9 @@ class FetchSnapshotResponse(Message):
         ) -> None: ...
     class TopicSnapshot(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[FetchSnapshotResponse.PartitionSnapshot]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -4257,8 +5310,11 @@ class FetchSnapshotResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -4268,9 +5324,13 @@ class FetchSnapshotResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     topics: list[FetchSnapshotResponse.TopicSnapshot]
+    """The topics, with the result of each."""
     node_endpoints: list[FetchSnapshotResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -4283,8 +5343,11 @@ class FetchSnapshotResponse(Message):
 
 class DescribeClusterRequest(Message):
     include_cluster_authorized_operations: bool
+    """Whether the response lists the operations on the cluster that the client is allowed."""
     endpoint_type: int
+    """1 for brokers, 2 for controllers."""
     include_fenced_brokers: bool
+    """Whether fenced brokers are returned too."""
     def __init__(
         self,
         *,
@@ -4299,10 +5362,15 @@ class DescribeClusterRequest(Message):
 class DescribeClusterResponse(Message):
     class DescribeClusterBroker(StructBase):
         broker_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         is_fenced: bool
+        """Whether the broker is fenced."""
         def __init__(
             self,
             *,
@@ -4314,13 +5382,21 @@ class DescribeClusterResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     endpoint_type: int
+    """1 for brokers, 2 for controllers."""
     cluster_id: str
+    """Id of the cluster."""
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     brokers: list[DescribeClusterResponse.DescribeClusterBroker]
+    """The brokers."""
     cluster_authorized_operations: int
+    """Operations on the cluster that the client is allowed, as bits; the lowest number if not asked for."""
     def __init__(
         self,
         *,
@@ -4338,7 +5414,9 @@ class DescribeClusterResponse(Message):
 class DescribeProducersRequest(Message):
     class TopicRequest(StructBase):
         name: str
+        """Name of the topic."""
         partition_indexes: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -4347,6 +5425,7 @@ class DescribeProducersRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DescribeProducersRequest.TopicRequest]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -4359,11 +5438,17 @@ class DescribeProducersRequest(Message):
 class DescribeProducersResponse(Message):
     class ProducerState(StructBase):
         producer_id: int
+        """Id that the broker gave to the producer."""
         producer_epoch: int
+        """Epoch of the producer; an older epoch is fenced."""
         last_sequence: int
+        """Sequence of the last record of the producer."""
         last_timestamp: int
+        """Time of the last record of the producer, in milliseconds since 1970."""
         coordinator_epoch: int
+        """Epoch of the coordinator that sends or stores this."""
         current_txn_start_offset: int
+        """First offset of the open transaction, or -1."""
         def __init__(
             self,
             *,
@@ -4377,9 +5462,13 @@ class DescribeProducersResponse(Message):
         ) -> None: ...
     class PartitionResponse(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         active_producers: list[DescribeProducersResponse.ProducerState]
+        """Producers that the partition knows."""
         def __init__(
             self,
             *,
@@ -4391,7 +5480,9 @@ class DescribeProducersResponse(Message):
         ) -> None: ...
     class TopicResponse(StructBase):
         name: str
+        """Name of the topic."""
         partitions: list[DescribeProducersResponse.PartitionResponse]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -4400,7 +5491,9 @@ class DescribeProducersResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[DescribeProducersResponse.TopicResponse]
+    """The topics, with the result of each."""
     def __init__(
         self,
         *,
@@ -4412,9 +5505,13 @@ class DescribeProducersResponse(Message):
 class BrokerRegistrationRequest(Message):
     class Listener(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         security_protocol: int
+        """Security protocol of the listener, as a number."""
         def __init__(
             self,
             *,
@@ -4426,8 +5523,11 @@ class BrokerRegistrationRequest(Message):
         ) -> None: ...
     class Feature(StructBase):
         name: str
+        """Name of the feature."""
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -4437,14 +5537,23 @@ class BrokerRegistrationRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     broker_id: int
+    """Id of the broker."""
     cluster_id: str
+    """Id of the cluster."""
     incarnation_id: UUID
+    """Random id of this start of the process."""
     listeners: list[BrokerRegistrationRequest.Listener]
+    """Listeners of the node."""
     features: list[BrokerRegistrationRequest.Feature]
+    """Features, with the levels that the sender supports."""
     rack: str | None
+    """Rack of the broker; null if it has none."""
     is_migrating_zk_broker: bool
+    """Whether the broker runs with ZooKeeper and is about to migrate."""
     log_dirs: list[UUID]
+    """Ids of the log directories of the broker."""
     previous_broker_epoch: int
+    """Epoch of the broker before its last shutdown, or -1."""
     def __init__(
         self,
         *,
@@ -4464,8 +5573,11 @@ class BrokerRegistrationRequest(Message):
 
 class BrokerRegistrationResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     def __init__(
         self,
         *,
@@ -4477,12 +5589,19 @@ class BrokerRegistrationResponse(Message):
 
 class BrokerHeartbeatRequest(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     current_metadata_offset: int
+    """Last offset of the metadata log that the broker has applied."""
     want_fence: bool
+    """Whether the broker wants to be fenced."""
     want_shut_down: bool
+    """Whether the broker wants to shut down in order."""
     offline_log_dirs: list[UUID]
+    """Ids of log directories that failed."""
     cordoned_log_dirs: list[UUID] | None
+    """Ids of log directories that get no new partitions."""
     def __init__(
         self,
         *,
@@ -4500,10 +5619,15 @@ class BrokerHeartbeatRequest(Message):
 
 class BrokerHeartbeatResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     is_caught_up: bool
+    """Whether the broker has applied nearly all metadata."""
     is_fenced: bool
+    """Whether the broker is fenced."""
     should_shut_down: bool
+    """Whether the broker may shut down now."""
     def __init__(
         self,
         *,
@@ -4517,6 +5641,7 @@ class BrokerHeartbeatResponse(Message):
 
 class UnregisterBrokerRequest(Message):
     broker_id: int
+    """Id of the broker."""
     def __init__(
         self,
         *,
@@ -4528,8 +5653,11 @@ class UnregisterBrokerRequest(Message):
 
 class UnregisterBrokerResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -4541,6 +5669,7 @@ class UnregisterBrokerResponse(Message):
 
 class DescribeTransactionsRequest(Message):
     transactional_ids: list[str]
+    """Transactional ids to describe."""
     def __init__(
         self,
         *,
@@ -4553,7 +5682,9 @@ class DescribeTransactionsRequest(Message):
 class DescribeTransactionsResponse(Message):
     class TopicData(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -4563,13 +5694,21 @@ class DescribeTransactionsResponse(Message):
         ) -> None: ...
     class TransactionState(StructBase):
         error_code: int
+        """Error of the transaction; 0 is none."""
         transactional_id: str
+        """Name under which the producer keeps transactions over restarts."""
         transaction_state: str
+        """State of the transaction, in words."""
         transaction_timeout_ms: int
+        """Milliseconds after which the coordinator aborts an open transaction."""
         transaction_start_time_ms: int
+        """Time at which the transaction began, in milliseconds since 1970."""
         producer_id: int
+        """Id that the broker gave to the producer."""
         producer_epoch: int
+        """Epoch of the producer; an older epoch is fenced."""
         topics: list[DescribeTransactionsResponse.TopicData]
+        """The topics, with the result of each."""
         def __init__(
             self,
             *,
@@ -4584,7 +5723,9 @@ class DescribeTransactionsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     transaction_states: list[DescribeTransactionsResponse.TransactionState]
+    """The transactions, with their state."""
     def __init__(
         self,
         *,
@@ -4595,9 +5736,13 @@ class DescribeTransactionsResponse(Message):
 
 class ListTransactionsRequest(Message):
     state_filters: list[str]
+    """States of transactions to return; empty returns all."""
     producer_id_filters: list[int]
+    """Producer ids to return; empty returns all."""
     duration_filter: int
+    """Milliseconds for which a transaction must be open at least; negative for no filter."""
     transactional_id_pattern: str | None
+    """Regular expression that transactional ids must match; null for no filter."""
     def __init__(
         self,
         *,
@@ -4613,8 +5758,11 @@ class ListTransactionsRequest(Message):
 class ListTransactionsResponse(Message):
     class TransactionState(StructBase):
         transactional_id: str
+        """Name under which the producer keeps transactions over restarts."""
         producer_id: int
+        """Id that the broker gave to the producer."""
         transaction_state: str
+        """State of the transaction, in words."""
         def __init__(
             self,
             *,
@@ -4624,9 +5772,13 @@ class ListTransactionsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     unknown_state_filters: list[str]
+    """States of the filter that the broker does not know."""
     transaction_states: list[ListTransactionsResponse.TransactionState]
+    """The transactions, with their state."""
     def __init__(
         self,
         *,
@@ -4639,7 +5791,9 @@ class ListTransactionsResponse(Message):
 
 class AllocateProducerIdsRequest(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     def __init__(
         self,
         *,
@@ -4652,9 +5806,13 @@ class AllocateProducerIdsRequest(Message):
 
 class AllocateProducerIdsResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     producer_id_start: int
+    """First producer id of the block."""
     producer_id_len: int
+    """Number of producer ids in the block."""
     def __init__(
         self,
         *,
@@ -4668,7 +5826,9 @@ class AllocateProducerIdsResponse(Message):
 class ConsumerGroupHeartbeatRequest(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -4677,15 +5837,25 @@ class ConsumerGroupHeartbeatRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member: 0 joins, -1 leaves, -2 leaves as a static member for a while."""
     instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     rebalance_timeout_ms: int
+    """Milliseconds that the member has to give up partitions; -1 if it has not changed."""
     subscribed_topic_names: list[str] | None
+    """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
     subscribed_topic_regex: str | None
+    """Regular expression of the subscribed topics; null if it has not changed."""
     server_assignor: str | None
+    """Name of the assignor that the member asks for; null if it has not changed."""
     topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None
+    """Partitions that the member owns; null if they have not changed."""
     def __init__(
         self,
         *,
@@ -4707,7 +5877,9 @@ class ConsumerGroupHeartbeatRequest(Message):
 class ConsumerGroupHeartbeatResponse(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -4717,6 +5889,7 @@ class ConsumerGroupHeartbeatResponse(Message):
         ) -> None: ...
     class Assignment(StructBase):
         topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions]
+        """The topics, with their partitions."""
         def __init__(
             self,
             *,
@@ -4724,12 +5897,19 @@ class ConsumerGroupHeartbeatResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     member_id: str | None
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     heartbeat_interval_ms: int
+    """Milliseconds between two heartbeats that the coordinator wants."""
     assignment: ConsumerGroupHeartbeatResponse.Assignment | None
+    """Assignment of the member; null if it has not changed."""
     def __init__(
         self,
         *,
@@ -4745,7 +5925,9 @@ class ConsumerGroupHeartbeatResponse(Message):
 
 class ConsumerGroupDescribeRequest(Message):
     group_ids: list[str]
+    """Names of the groups."""
     include_authorized_operations: bool
+    """Whether the response lists the operations that the client is allowed."""
     def __init__(
         self,
         *,
@@ -4759,8 +5941,11 @@ class ConsumerGroupDescribeRequest(Message):
 class ConsumerGroupDescribeResponse(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -4771,6 +5956,7 @@ class ConsumerGroupDescribeResponse(Message):
         ) -> None: ...
     class Assignment(StructBase):
         topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions]
+        """The topics, with their partitions."""
         def __init__(
             self,
             *,
@@ -4779,16 +5965,27 @@ class ConsumerGroupDescribeResponse(Message):
         ) -> None: ...
     class Member(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         rack_id: str | None
+        """Rack of the client or the broker; empty or null if it is unknown."""
         member_epoch: int
+        """Epoch of the member; it follows that of the group."""
         client_id: str
+        """Name that the client gives itself."""
         client_host: str
+        """Address from which the client connects."""
         subscribed_topic_names: list[str]
+        """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
         subscribed_topic_regex: str | None
+        """Regular expression of the subscribed topics; null if it has not changed."""
         assignment: ConsumerGroupDescribeResponse.Assignment
+        """Assignment of the member."""
         target_assignment: ConsumerGroupDescribeResponse.Assignment
+        """Assignment that the member should reach."""
         member_type: int
+        """0 for the classic protocol, 1 for the consumer protocol, -1 if unknown."""
         def __init__(
             self,
             *,
@@ -4807,14 +6004,23 @@ class ConsumerGroupDescribeResponse(Message):
         ) -> None: ...
     class DescribedGroup(StructBase):
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         group_id: str
+        """Name of the group."""
         group_state: str
+        """State of the group, in words."""
         group_epoch: int
+        """Epoch of the group; it grows when members or subscriptions change."""
         assignment_epoch: int
+        """Epoch of the target assignment."""
         assignor_name: str
+        """Name of the assignor that computes the target assignment."""
         members: list[ConsumerGroupDescribeResponse.Member]
+        """Members of the group."""
         authorized_operations: int
+        """Operations that the client is allowed, as bits; the lowest number if they were not asked for."""
         def __init__(
             self,
             *,
@@ -4830,7 +6036,9 @@ class ConsumerGroupDescribeResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     groups: list[ConsumerGroupDescribeResponse.DescribedGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -4842,9 +6050,13 @@ class ConsumerGroupDescribeResponse(Message):
 class ControllerRegistrationRequest(Message):
     class Listener(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         security_protocol: int
+        """Security protocol of the listener, as a number."""
         def __init__(
             self,
             *,
@@ -4856,8 +6068,11 @@ class ControllerRegistrationRequest(Message):
         ) -> None: ...
     class Feature(StructBase):
         name: str
+        """Name of the feature."""
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -4867,10 +6082,15 @@ class ControllerRegistrationRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     incarnation_id: UUID
+    """Random id of this start of the process."""
     zk_migration_ready: bool
+    """Whether the node is ready to migrate from ZooKeeper."""
     listeners: list[ControllerRegistrationRequest.Listener]
+    """Listeners of the node."""
     features: list[ControllerRegistrationRequest.Feature]
+    """Features, with the levels that the sender supports."""
     def __init__(
         self,
         *,
@@ -4886,8 +6106,11 @@ class ControllerRegistrationRequest(Message):
 
 class ControllerRegistrationResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -4899,6 +6122,7 @@ class ControllerRegistrationResponse(Message):
 
 class GetTelemetrySubscriptionsRequest(Message):
     client_instance_id: UUID
+    """Id of the client; all zeros asks the broker for one."""
     def __init__(
         self,
         *,
@@ -4910,14 +6134,23 @@ class GetTelemetrySubscriptionsRequest(Message):
 
 class GetTelemetrySubscriptionsResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     client_instance_id: UUID
+    """Id of the client; all zeros asks the broker for one."""
     subscription_id: int
+    """Id of the set of metrics that the broker wants."""
     accepted_compression_types: list[int]
+    """Codecs in which metrics may be sent, as numbers, the preferred one first."""
     push_interval_ms: int
+    """Milliseconds between two pushes."""
     telemetry_max_bytes: int
+    """Most bytes of a push."""
     delta_temporality: bool
+    """Whether counters are sent as differences; otherwise as totals."""
     requested_metrics: list[str]
+    """Prefixes of metrics to send; empty for none, one empty prefix for all."""
     def __init__(
         self,
         *,
@@ -4935,10 +6168,15 @@ class GetTelemetrySubscriptionsResponse(Message):
 
 class PushTelemetryRequest(Message):
     client_instance_id: UUID
+    """Id of the client."""
     subscription_id: int
+    """Id of the set of metrics that the broker wants."""
     terminating: bool
+    """Whether the client ends after this push."""
     compression_type: int
+    """Codec of the metrics, as a number."""
     metrics: _Bytes
+    """Metrics in the format of OpenTelemetry."""
     def __init__(
         self,
         *,
@@ -4954,7 +6192,9 @@ class PushTelemetryRequest(Message):
 
 class PushTelemetryResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     def __init__(
         self,
         *,
@@ -4966,6 +6206,7 @@ class PushTelemetryResponse(Message):
 class AssignReplicasToDirsRequest(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -4974,7 +6215,9 @@ class AssignReplicasToDirsRequest(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[AssignReplicasToDirsRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -4984,7 +6227,9 @@ class AssignReplicasToDirsRequest(Message):
         ) -> None: ...
     class DirectoryData(StructBase):
         id: UUID
+        """Id of the log directory."""
         topics: list[AssignReplicasToDirsRequest.TopicData]
+        """The topics, with the request for each."""
         def __init__(
             self,
             *,
@@ -4993,8 +6238,11 @@ class AssignReplicasToDirsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     directories: list[AssignReplicasToDirsRequest.DirectoryData]
+    """Log directories, with their partitions."""
     def __init__(
         self,
         *,
@@ -5009,7 +6257,9 @@ class AssignReplicasToDirsRequest(Message):
 class AssignReplicasToDirsResponse(Message):
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         def __init__(
             self,
             *,
@@ -5019,7 +6269,9 @@ class AssignReplicasToDirsResponse(Message):
         ) -> None: ...
     class TopicData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[AssignReplicasToDirsResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5029,7 +6281,9 @@ class AssignReplicasToDirsResponse(Message):
         ) -> None: ...
     class DirectoryData(StructBase):
         id: UUID
+        """Id of the log directory."""
         topics: list[AssignReplicasToDirsResponse.TopicData]
+        """The topics, with the result of each."""
         def __init__(
             self,
             *,
@@ -5038,8 +6292,11 @@ class AssignReplicasToDirsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     directories: list[AssignReplicasToDirsResponse.DirectoryData]
+    """Log directories, with their partitions."""
     def __init__(
         self,
         *,
@@ -5051,6 +6308,7 @@ class AssignReplicasToDirsResponse(Message):
 
 class ListConfigResourcesRequest(Message):
     resource_types: list[int]
+    """Types of resources to list, as numbers; empty for all."""
     def __init__(
         self,
         *,
@@ -5063,7 +6321,9 @@ class ListConfigResourcesRequest(Message):
 class ListConfigResourcesResponse(Message):
     class ConfigResource(StructBase):
         resource_name: str
+        """Name of the resource."""
         resource_type: int
+        """Type of the resource, as a number."""
         def __init__(
             self,
             *,
@@ -5072,8 +6332,11 @@ class ListConfigResourcesResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     config_resources: list[ListConfigResourcesResponse.ConfigResource]
+    """Resources that have settings."""
     def __init__(
         self,
         *,
@@ -5086,6 +6349,7 @@ class ListConfigResourcesResponse(Message):
 class DescribeTopicPartitionsRequest(Message):
     class TopicRequest(StructBase):
         name: str
+        """Name of the topic."""
         def __init__(
             self,
             *,
@@ -5094,7 +6358,9 @@ class DescribeTopicPartitionsRequest(Message):
         ) -> None: ...
     class Cursor(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -5103,8 +6369,11 @@ class DescribeTopicPartitionsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[DescribeTopicPartitionsRequest.TopicRequest]
+    """The topics, with the request for each."""
     response_partition_limit: int
+    """Most partitions in the response."""
     cursor: DescribeTopicPartitionsRequest.Cursor | None
+    """Where to continue; null begins with the first topic."""
     def __init__(
         self,
         *,
@@ -5119,14 +6388,23 @@ class DescribeTopicPartitionsRequest(Message):
 class DescribeTopicPartitionsResponse(Message):
     class DescribeTopicPartitionsResponsePartition(StructBase):
         error_code: int
+        """Error of the partition; 0 is none."""
         partition_index: int
+        """Number of the partition."""
         leader_id: int
+        """Id of the broker that leads the partition, or -1 if there is none."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         replica_nodes: list[int]
+        """Ids of the brokers with a replica, the preferred leader first."""
         isr_nodes: list[int]
+        """Ids of the replicas that are in sync with the leader."""
         eligible_leader_replicas: list[int] | None
+        """Replicas that may be elected although they left the ISR, because they have all committed records."""
         last_known_elr: list[int] | None
+        """Replicas that were the last eligible leaders."""
         offline_replicas: list[int]
+        """Replicas whose broker or directory is offline."""
         def __init__(
             self,
             *,
@@ -5143,11 +6421,17 @@ class DescribeTopicPartitionsResponse(Message):
         ) -> None: ...
     class DescribeTopicPartitionsResponseTopic(StructBase):
         error_code: int
+        """Error of the topic; 0 is none."""
         name: str | None
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         is_internal: bool
+        """Whether the topic belongs to Kafka itself."""
         partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition]
+        """The partitions, with the result of each."""
         topic_authorized_operations: int
+        """Operations on the topic that the client is allowed, as bits; the lowest number if not asked for."""
         def __init__(
             self,
             *,
@@ -5161,7 +6445,9 @@ class DescribeTopicPartitionsResponse(Message):
         ) -> None: ...
     class Cursor(StructBase):
         topic_name: str
+        """Name of the topic."""
         partition_index: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -5170,8 +6456,11 @@ class DescribeTopicPartitionsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic]
+    """The topics, with the result of each."""
     next_cursor: DescribeTopicPartitionsResponse.Cursor | None
+    """Where to continue with the next request; null if this is the end."""
     def __init__(
         self,
         *,
@@ -5183,10 +6472,15 @@ class DescribeTopicPartitionsResponse(Message):
 
 class ShareGroupHeartbeatRequest(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member: 0 joins, -1 leaves, -2 leaves as a static member for a while."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     subscribed_topic_names: list[str] | None
+    """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
     def __init__(
         self,
         *,
@@ -5203,7 +6497,9 @@ class ShareGroupHeartbeatRequest(Message):
 class ShareGroupHeartbeatResponse(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -5213,6 +6509,7 @@ class ShareGroupHeartbeatResponse(Message):
         ) -> None: ...
     class Assignment(StructBase):
         topic_partitions: list[ShareGroupHeartbeatResponse.TopicPartitions]
+        """The topics, with their partitions."""
         def __init__(
             self,
             *,
@@ -5220,12 +6517,19 @@ class ShareGroupHeartbeatResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     member_id: str | None
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     heartbeat_interval_ms: int
+    """Milliseconds between two heartbeats that the coordinator wants."""
     assignment: ShareGroupHeartbeatResponse.Assignment | None
+    """Assignment of the member; null if it has not changed."""
     def __init__(
         self,
         *,
@@ -5241,7 +6545,9 @@ class ShareGroupHeartbeatResponse(Message):
 
 class ShareGroupDescribeRequest(Message):
     group_ids: list[str]
+    """Names of the groups."""
     include_authorized_operations: bool
+    """Whether the response lists the operations that the client is allowed."""
     def __init__(
         self,
         *,
@@ -5255,8 +6561,11 @@ class ShareGroupDescribeRequest(Message):
 class ShareGroupDescribeResponse(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -5267,6 +6576,7 @@ class ShareGroupDescribeResponse(Message):
         ) -> None: ...
     class Assignment(StructBase):
         topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions]
+        """The topics, with their partitions."""
         def __init__(
             self,
             *,
@@ -5275,12 +6585,19 @@ class ShareGroupDescribeResponse(Message):
         ) -> None: ...
     class Member(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         rack_id: str | None
+        """Rack of the client or the broker; empty or null if it is unknown."""
         member_epoch: int
+        """Epoch of the member; it follows that of the group."""
         client_id: str
+        """Name that the client gives itself."""
         client_host: str
+        """Address from which the client connects."""
         subscribed_topic_names: list[str]
+        """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
         assignment: ShareGroupDescribeResponse.Assignment
+        """Assignment of the member."""
         def __init__(
             self,
             *,
@@ -5295,14 +6612,23 @@ class ShareGroupDescribeResponse(Message):
         ) -> None: ...
     class DescribedGroup(StructBase):
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         group_id: str
+        """Name of the group."""
         group_state: str
+        """State of the group, in words."""
         group_epoch: int
+        """Epoch of the group; it grows when members or subscriptions change."""
         assignment_epoch: int
+        """Epoch of the target assignment."""
         assignor_name: str
+        """Name of the assignor that computes the target assignment."""
         members: list[ShareGroupDescribeResponse.Member]
+        """Members of the group."""
         authorized_operations: int
+        """Operations that the client is allowed, as bits; the lowest number if they were not asked for."""
         def __init__(
             self,
             *,
@@ -5318,7 +6644,9 @@ class ShareGroupDescribeResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     groups: list[ShareGroupDescribeResponse.DescribedGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -5330,8 +6658,11 @@ class ShareGroupDescribeResponse(Message):
 class ShareFetchRequest(Message):
     class AcknowledgementBatch(StructBase):
         first_offset: int
+        """First offset of the acknowledged range."""
         last_offset: int
+        """Last offset of the acknowledged range."""
         acknowledge_types: list[int]
+        """0 gap, 1 accept, 2 release, 3 reject, 4 renew; one number for all, or one per record."""
         def __init__(
             self,
             *,
@@ -5342,8 +6673,11 @@ class ShareFetchRequest(Message):
         ) -> None: ...
     class FetchPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         partition_max_bytes: int
+        """Most bytes from this partition."""
         acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch]
+        """Acknowledgements, as ranges of offsets."""
         def __init__(
             self,
             *,
@@ -5354,7 +6688,9 @@ class ShareFetchRequest(Message):
         ) -> None: ...
     class FetchTopic(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ShareFetchRequest.FetchPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -5364,7 +6700,9 @@ class ShareFetchRequest(Message):
         ) -> None: ...
     class ForgottenTopic(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -5373,17 +6711,29 @@ class ShareFetchRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str | None
+    """Name of the group."""
     member_id: str | None
+    """Id of the member; the coordinator or the member itself creates it."""
     share_session_epoch: int
+    """Epoch of the share session: 0 opens one, -1 closes it."""
     max_wait_ms: int
+    """Milliseconds to wait for MinBytes."""
     min_bytes: int
+    """Bytes for which the broker waits before it answers."""
     max_bytes: int
+    """Most bytes that the response should have; the first batch comes even if it is larger."""
     max_records: int
+    """Most records to acquire."""
     batch_size: int
+    """Records that an acquired batch should have at most."""
     share_acquire_mode: int
+    """0 counts whole batches against MaxRecords, 1 acquires exactly MaxRecords at most."""
     is_renew_ack: bool
+    """Whether the request also renews locks of acquired records."""
     topics: list[ShareFetchRequest.FetchTopic]
+    """The topics, with the request for each."""
     forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic]
+    """Partitions to remove from the session."""
     def __init__(
         self,
         *,
@@ -5407,7 +6757,9 @@ class ShareFetchRequest(Message):
 class ShareFetchResponse(Message):
     class LeaderIdAndEpoch(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -5417,8 +6769,11 @@ class ShareFetchResponse(Message):
         ) -> None: ...
     class AcquiredRecords(StructBase):
         first_offset: int
+        """First offset of the range."""
         last_offset: int
+        """Last offset of the range, inclusive."""
         delivery_count: int
+        """How many times the records were delivered."""
         def __init__(
             self,
             *,
@@ -5429,13 +6784,21 @@ class ShareFetchResponse(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         acknowledge_error_code: int
+        """Error of the acknowledgements; 0 is none."""
         acknowledge_error_message: str | None
+        """Text that explains the error of the acknowledgements."""
         current_leader: ShareFetchResponse.LeaderIdAndEpoch
+        """Leader of the partition, if the client asked the wrong broker."""
         records: _Bytes | None
+        """Record batches, the last of which may be cut."""
         acquired_records: list[ShareFetchResponse.AcquiredRecords]
+        """Ranges of records that the member now holds."""
         def __init__(
             self,
             *,
@@ -5451,7 +6814,9 @@ class ShareFetchResponse(Message):
         ) -> None: ...
     class ShareFetchableTopicResponse(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ShareFetchResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5461,9 +6826,13 @@ class ShareFetchResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -5474,11 +6843,17 @@ class ShareFetchResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     acquisition_lock_timeout_ms: int
+    """Milliseconds for which acquired records are locked."""
     responses: list[ShareFetchResponse.ShareFetchableTopicResponse]
+    """The topics, with the result of each partition."""
     node_endpoints: list[ShareFetchResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -5494,8 +6869,11 @@ class ShareFetchResponse(Message):
 class ShareAcknowledgeRequest(Message):
     class AcknowledgementBatch(StructBase):
         first_offset: int
+        """First offset of the acknowledged range."""
         last_offset: int
+        """Last offset of the acknowledged range."""
         acknowledge_types: list[int]
+        """0 gap, 1 accept, 2 release, 3 reject, 4 renew; one number for all, or one per record."""
         def __init__(
             self,
             *,
@@ -5506,7 +6884,9 @@ class ShareAcknowledgeRequest(Message):
         ) -> None: ...
     class AcknowledgePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch]
+        """Acknowledgements, as ranges of offsets."""
         def __init__(
             self,
             *,
@@ -5516,7 +6896,9 @@ class ShareAcknowledgeRequest(Message):
         ) -> None: ...
     class AcknowledgeTopic(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ShareAcknowledgeRequest.AcknowledgePartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -5525,10 +6907,15 @@ class ShareAcknowledgeRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str | None
+    """Name of the group."""
     member_id: str | None
+    """Id of the member; the coordinator or the member itself creates it."""
     share_session_epoch: int
+    """Epoch of the share session: 0 opens one, -1 closes it."""
     is_renew_ack: bool
+    """Whether the request also renews locks of acquired records."""
     topics: list[ShareAcknowledgeRequest.AcknowledgeTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -5545,7 +6932,9 @@ class ShareAcknowledgeRequest(Message):
 class ShareAcknowledgeResponse(Message):
     class LeaderIdAndEpoch(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -5555,9 +6944,13 @@ class ShareAcknowledgeResponse(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         current_leader: ShareAcknowledgeResponse.LeaderIdAndEpoch
+        """Leader of the partition, if the client asked the wrong broker."""
         def __init__(
             self,
             *,
@@ -5569,7 +6962,9 @@ class ShareAcknowledgeResponse(Message):
         ) -> None: ...
     class ShareAcknowledgeTopicResponse(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ShareAcknowledgeResponse.PartitionData]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5579,9 +6974,13 @@ class ShareAcknowledgeResponse(Message):
         ) -> None: ...
     class NodeEndpoint(StructBase):
         node_id: int
+        """Id of the broker."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         rack: str | None
+        """Rack of the broker; null if it has none."""
         def __init__(
             self,
             *,
@@ -5592,11 +6991,17 @@ class ShareAcknowledgeResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     acquisition_lock_timeout_ms: int
+    """Milliseconds for which acquired records are locked."""
     responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse]
+    """The topics, with the result of each partition."""
     node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint]
+    """Addresses of the leaders that the response names."""
     def __init__(
         self,
         *,
@@ -5612,8 +7017,11 @@ class ShareAcknowledgeResponse(Message):
 class AddRaftVoterRequest(Message):
     class Listener(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -5623,11 +7031,17 @@ class AddRaftVoterRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     timeout_ms: int
+    """Milliseconds that the broker may take before it answers."""
     voter_id: int
+    """Id of the voter."""
     voter_directory_id: UUID
+    """Id of the directory in which the voter keeps its log."""
     listeners: list[AddRaftVoterRequest.Listener]
+    """Listeners of the node."""
     ack_when_committed: bool
+    """Whether the answer waits until the new set of voters is committed."""
     def __init__(
         self,
         *,
@@ -5644,8 +7058,11 @@ class AddRaftVoterRequest(Message):
 
 class AddRaftVoterResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -5657,8 +7074,11 @@ class AddRaftVoterResponse(Message):
 
 class RemoveRaftVoterRequest(Message):
     cluster_id: str | None
+    """Id of the cluster."""
     voter_id: int
+    """Id of the voter."""
     voter_directory_id: UUID
+    """Id of the directory in which the voter keeps its log."""
     def __init__(
         self,
         *,
@@ -5672,8 +7092,11 @@ class RemoveRaftVoterRequest(Message):
 
 class RemoveRaftVoterResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -5686,8 +7109,11 @@ class RemoveRaftVoterResponse(Message):
 class UpdateRaftVoterRequest(Message):
     class Listener(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -5698,7 +7124,9 @@ class UpdateRaftVoterRequest(Message):
         ) -> None: ...
     class KRaftVersionFeature(StructBase):
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -5707,11 +7135,17 @@ class UpdateRaftVoterRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str | None
+    """Id of the cluster."""
     current_leader_epoch: int
+    """Leader epoch that the sender knows, or -1; the broker refuses another one."""
     voter_id: int
+    """Id of the voter."""
     voter_directory_id: UUID
+    """Id of the directory in which the voter keeps its log."""
     listeners: list[UpdateRaftVoterRequest.Listener]
+    """Listeners of the node."""
     k_raft_version_feature: UpdateRaftVoterRequest.KRaftVersionFeature
+    """Range of `kraft.version` that the voter supports."""
     def __init__(
         self,
         *,
@@ -5729,9 +7163,13 @@ class UpdateRaftVoterRequest(Message):
 class UpdateRaftVoterResponse(Message):
     class CurrentLeader(StructBase):
         leader_id: int
+        """Id of the leader, or -1 if it is unknown."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -5742,8 +7180,11 @@ class UpdateRaftVoterResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     current_leader: UpdateRaftVoterResponse.CurrentLeader
+    """Leader of the partition, if the client asked the wrong broker."""
     def __init__(
         self,
         *,
@@ -5756,8 +7197,11 @@ class UpdateRaftVoterResponse(Message):
 class InitializeShareGroupStateRequest(Message):
     class PartitionData(StructBase):
         partition: int
+        """Number of the partition."""
         state_epoch: int
+        """Epoch of the state of the share partition."""
         start_offset: int
+        """First offset of the range."""
         def __init__(
             self,
             *,
@@ -5768,7 +7212,9 @@ class InitializeShareGroupStateRequest(Message):
         ) -> None: ...
     class InitializeStateData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[InitializeShareGroupStateRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -5777,7 +7223,9 @@ class InitializeShareGroupStateRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[InitializeShareGroupStateRequest.InitializeStateData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -5791,8 +7239,11 @@ class InitializeShareGroupStateRequest(Message):
 class InitializeShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
         partition: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -5803,7 +7254,9 @@ class InitializeShareGroupStateResponse(Message):
         ) -> None: ...
     class InitializeStateResult(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[InitializeShareGroupStateResponse.PartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5812,6 +7265,7 @@ class InitializeShareGroupStateResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     results: list[InitializeShareGroupStateResponse.InitializeStateResult]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -5822,7 +7276,9 @@ class InitializeShareGroupStateResponse(Message):
 class ReadShareGroupStateRequest(Message):
     class PartitionData(StructBase):
         partition: int
+        """Number of the partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -5832,7 +7288,9 @@ class ReadShareGroupStateRequest(Message):
         ) -> None: ...
     class ReadStateData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ReadShareGroupStateRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -5841,7 +7299,9 @@ class ReadShareGroupStateRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[ReadShareGroupStateRequest.ReadStateData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -5855,9 +7315,13 @@ class ReadShareGroupStateRequest(Message):
 class ReadShareGroupStateResponse(Message):
     class StateBatch(StructBase):
         first_offset: int
+        """First offset of the range."""
         last_offset: int
+        """Last offset of the range, inclusive."""
         delivery_state: int
+        """State of delivery: 0 available, 2 acknowledged, 4 archived."""
         delivery_count: int
+        """How many times the records were delivered."""
         def __init__(
             self,
             *,
@@ -5869,11 +7333,17 @@ class ReadShareGroupStateResponse(Message):
         ) -> None: ...
     class PartitionResult(StructBase):
         partition: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         state_epoch: int
+        """Epoch of the state of the share partition."""
         start_offset: int
+        """First offset of the range."""
         state_batches: list[ReadShareGroupStateResponse.StateBatch]
+        """Runs of records in the same state of delivery."""
         def __init__(
             self,
             *,
@@ -5887,7 +7357,9 @@ class ReadShareGroupStateResponse(Message):
         ) -> None: ...
     class ReadStateResult(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ReadShareGroupStateResponse.PartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5896,6 +7368,7 @@ class ReadShareGroupStateResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     results: list[ReadShareGroupStateResponse.ReadStateResult]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -5906,9 +7379,13 @@ class ReadShareGroupStateResponse(Message):
 class WriteShareGroupStateRequest(Message):
     class StateBatch(StructBase):
         first_offset: int
+        """First offset of the range."""
         last_offset: int
+        """Last offset of the range, inclusive."""
         delivery_state: int
+        """State of delivery: 0 available, 2 acknowledged, 4 archived."""
         delivery_count: int
+        """How many times the records were delivered."""
         def __init__(
             self,
             *,
@@ -5920,11 +7397,17 @@ class WriteShareGroupStateRequest(Message):
         ) -> None: ...
     class PartitionData(StructBase):
         partition: int
+        """Number of the partition."""
         state_epoch: int
+        """Epoch of the state of the share partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         start_offset: int
+        """First offset of the range."""
         delivery_complete_count: int
+        """Number of records after the start offset whose delivery is complete, or -1."""
         state_batches: list[WriteShareGroupStateRequest.StateBatch]
+        """Runs of records in the same state of delivery."""
         def __init__(
             self,
             *,
@@ -5938,7 +7421,9 @@ class WriteShareGroupStateRequest(Message):
         ) -> None: ...
     class WriteStateData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[WriteShareGroupStateRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -5947,7 +7432,9 @@ class WriteShareGroupStateRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[WriteShareGroupStateRequest.WriteStateData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -5961,8 +7448,11 @@ class WriteShareGroupStateRequest(Message):
 class WriteShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
         partition: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -5973,7 +7463,9 @@ class WriteShareGroupStateResponse(Message):
         ) -> None: ...
     class WriteStateResult(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[WriteShareGroupStateResponse.PartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -5982,6 +7474,7 @@ class WriteShareGroupStateResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     results: list[WriteShareGroupStateResponse.WriteStateResult]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -5992,6 +7485,7 @@ class WriteShareGroupStateResponse(Message):
 class DeleteShareGroupStateRequest(Message):
     class PartitionData(StructBase):
         partition: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -6000,7 +7494,9 @@ class DeleteShareGroupStateRequest(Message):
         ) -> None: ...
     class DeleteStateData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[DeleteShareGroupStateRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -6009,7 +7505,9 @@ class DeleteShareGroupStateRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[DeleteShareGroupStateRequest.DeleteStateData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -6023,8 +7521,11 @@ class DeleteShareGroupStateRequest(Message):
 class DeleteShareGroupStateResponse(Message):
     class PartitionResult(StructBase):
         partition: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -6035,7 +7536,9 @@ class DeleteShareGroupStateResponse(Message):
         ) -> None: ...
     class DeleteStateResult(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[DeleteShareGroupStateResponse.PartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -6044,6 +7547,7 @@ class DeleteShareGroupStateResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     results: list[DeleteShareGroupStateResponse.DeleteStateResult]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -6054,7 +7558,9 @@ class DeleteShareGroupStateResponse(Message):
 class ReadShareGroupStateSummaryRequest(Message):
     class PartitionData(StructBase):
         partition: int
+        """Number of the partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         def __init__(
             self,
             *,
@@ -6064,7 +7570,9 @@ class ReadShareGroupStateSummaryRequest(Message):
         ) -> None: ...
     class ReadStateSummaryData(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ReadShareGroupStateSummaryRequest.PartitionData]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -6073,7 +7581,9 @@ class ReadShareGroupStateSummaryRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -6087,12 +7597,19 @@ class ReadShareGroupStateSummaryRequest(Message):
 class ReadShareGroupStateSummaryResponse(Message):
     class PartitionResult(StructBase):
         partition: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         state_epoch: int
+        """Epoch of the state of the share partition."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         start_offset: int
+        """First offset of the range."""
         delivery_complete_count: int
+        """Number of records after the start offset whose delivery is complete, or -1."""
         def __init__(
             self,
             *,
@@ -6107,7 +7624,9 @@ class ReadShareGroupStateSummaryResponse(Message):
         ) -> None: ...
     class ReadStateSummaryResult(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -6116,6 +7635,7 @@ class ReadShareGroupStateSummaryResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -6126,7 +7646,9 @@ class ReadShareGroupStateSummaryResponse(Message):
 class StreamsGroupHeartbeatRequest(Message):
     class KeyValue(StructBase):
         key: str
+        """Name of the setting."""
         value: str
+        """Value of the setting."""
         def __init__(
             self,
             *,
@@ -6136,9 +7658,13 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class TopicInfo(StructBase):
         name: str
+        """Name of the internal topic."""
         partitions: int
+        """Number of partitions, or 0 if the coordinator decides."""
         replication_factor: int
+        """Number of replicas, or 0 for the default."""
         topic_configs: list[StreamsGroupHeartbeatRequest.KeyValue]
+        """Settings of the internal topic."""
         def __init__(
             self,
             *,
@@ -6150,8 +7676,11 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class CopartitionGroup(StructBase):
         source_topics: list[int]
+        """Topics that the subtopology reads."""
         source_topic_regex: list[int]
+        """Regular expressions of topics that the subtopology reads."""
         repartition_source_topics: list[int]
+        """Internal topics through which the subtopology gets repartitioned records."""
         def __init__(
             self,
             *,
@@ -6162,12 +7691,19 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class Subtopology(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         source_topics: list[str]
+        """Topics that the subtopology reads."""
         source_topic_regex: list[str]
+        """Regular expressions of topics that the subtopology reads."""
         state_changelog_topics: list[StreamsGroupHeartbeatRequest.TopicInfo]
+        """Internal topics that back up the state stores."""
         repartition_sink_topics: list[str]
+        """Internal topics into which the subtopology writes records for others."""
         repartition_source_topics: list[StreamsGroupHeartbeatRequest.TopicInfo]
+        """Internal topics through which the subtopology gets repartitioned records."""
         copartition_groups: list[StreamsGroupHeartbeatRequest.CopartitionGroup]
+        """Topics that need equal numbers of partitions."""
         def __init__(
             self,
             *,
@@ -6182,7 +7718,9 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class Topology(StructBase):
         epoch: int
+        """Epoch of the topology."""
         subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology]
+        """The subtopologies."""
         def __init__(
             self,
             *,
@@ -6192,7 +7730,9 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class TaskIds(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6202,7 +7742,9 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class Endpoint(StructBase):
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -6212,8 +7754,11 @@ class StreamsGroupHeartbeatRequest(Message):
         ) -> None: ...
     class TaskOffset(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partition: int
+        """Number of the partition."""
         offset: int
+        """Sum of the offsets."""
         def __init__(
             self,
             *,
@@ -6223,22 +7768,39 @@ class StreamsGroupHeartbeatRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member: 0 joins, -1 leaves, -2 leaves as a static member for a while."""
     endpoint_information_epoch: int
+    """Epoch of the addresses of applications."""
     instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     rebalance_timeout_ms: int
+    """Milliseconds that the member has to give up partitions; -1 if it has not changed."""
     topology: StreamsGroupHeartbeatRequest.Topology | None
+    """The topology that the member runs; null if it has not changed."""
     active_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None
+    """Tasks that process records; null if they have not changed."""
     standby_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None
+    """Tasks that keep a copy of the state; null if they have not changed."""
     warmup_tasks: list[StreamsGroupHeartbeatRequest.TaskIds] | None
+    """Tasks that restore state before they become active; null if they have not changed."""
     process_id: str | None
+    """Id of the process; its members share state directories."""
     user_endpoint: StreamsGroupHeartbeatRequest.Endpoint | None
+    """Address at which the application of the member answers queries, or null."""
     client_tags: list[StreamsGroupHeartbeatRequest.KeyValue] | None
+    """Tags of the client, which the assignment of standby tasks uses."""
     task_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None
+    """Sums of the offsets of the tasks' changelogs."""
     task_end_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None
+    """Sums of the end offsets of the tasks' changelogs."""
     shutdown_application: bool
+    """Whether all members of the application should stop."""
     def __init__(
         self,
         *,
@@ -6267,7 +7829,9 @@ class StreamsGroupHeartbeatRequest(Message):
 class StreamsGroupHeartbeatResponse(Message):
     class Status(StructBase):
         status_code: int
+        """Kind of the problem, as a number."""
         status_detail: str
+        """Text that explains the problem."""
         def __init__(
             self,
             *,
@@ -6277,7 +7841,9 @@ class StreamsGroupHeartbeatResponse(Message):
         ) -> None: ...
     class TaskIds(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6287,7 +7853,9 @@ class StreamsGroupHeartbeatResponse(Message):
         ) -> None: ...
     class Endpoint(StructBase):
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -6297,7 +7865,9 @@ class StreamsGroupHeartbeatResponse(Message):
         ) -> None: ...
     class TopicPartition(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6307,8 +7877,11 @@ class StreamsGroupHeartbeatResponse(Message):
         ) -> None: ...
     class EndpointToPartitions(StructBase):
         user_endpoint: StreamsGroupHeartbeatResponse.Endpoint
+        """Address at which the application of the member answers queries, or null."""
         active_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition]
+        """Partitions that the application processes."""
         standby_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition]
+        """Partitions of which the application keeps a copy."""
         def __init__(
             self,
             *,
@@ -6318,21 +7891,37 @@ class StreamsGroupHeartbeatResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     heartbeat_interval_ms: int
+    """Milliseconds between two heartbeats that the coordinator wants."""
     acceptable_recovery_lag_legacy: int
+    """Lag of a changelog at which a task counts as caught up, in version 0."""
     task_offset_interval_ms: int
+    """Milliseconds between two reports of task offsets."""
     acceptable_recovery_lag: int
+    """Lag of a changelog at which a task counts as caught up, or -1."""
     status: list[StreamsGroupHeartbeatResponse.Status] | None
+    """Problems of the group; null if they have not changed."""
     active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
+    """Tasks that process records; null if they have not changed."""
     standby_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
+    """Tasks that keep a copy of the state; null if they have not changed."""
     warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None
+    """Tasks that restore state before they become active; null if they have not changed."""
     topology_description_required: bool
+    """Whether the member should send the description of its topology."""
     endpoint_information_epoch: int
+    """Epoch of the addresses of applications."""
     partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None
+    """Partitions of each application address; null if they have not changed."""
     def __init__(
         self,
         *,
@@ -6357,8 +7946,11 @@ class StreamsGroupHeartbeatResponse(Message):
 
 class StreamsGroupDescribeRequest(Message):
     group_ids: list[str]
+    """Names of the groups."""
     include_authorized_operations: bool
+    """Whether the response lists the operations that the client is allowed."""
     include_topology_description: bool
+    """Whether the response describes the topology in detail."""
     def __init__(
         self,
         *,
@@ -6373,7 +7965,9 @@ class StreamsGroupDescribeRequest(Message):
 class StreamsGroupDescribeResponse(Message):
     class KeyValue(StructBase):
         key: str
+        """Name of the setting."""
         value: str
+        """Value of the setting."""
         def __init__(
             self,
             *,
@@ -6383,9 +7977,13 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TopicInfo(StructBase):
         name: str
+        """Name of the internal topic."""
         partitions: int
+        """Number of partitions, or 0 if the coordinator decides."""
         replication_factor: int
+        """Number of replicas, or 0 for the default."""
         topic_configs: list[StreamsGroupDescribeResponse.KeyValue]
+        """Settings of the internal topic."""
         def __init__(
             self,
             *,
@@ -6397,10 +7995,15 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class Subtopology(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         source_topics: list[str]
+        """Topics that the subtopology reads."""
         repartition_sink_topics: list[str]
+        """Internal topics into which the subtopology writes records for others."""
         state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo]
+        """Internal topics that back up the state stores."""
         repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo]
+        """Internal topics through which the subtopology gets repartitioned records."""
         def __init__(
             self,
             *,
@@ -6413,7 +8016,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class Topology(StructBase):
         epoch: int
+        """Epoch of the topology."""
         subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None
+        """The subtopologies."""
         def __init__(
             self,
             *,
@@ -6423,7 +8028,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class Endpoint(StructBase):
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -6433,8 +8040,11 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TaskOffset(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partition: int
+        """Number of the partition."""
         offset: int
+        """Sum of the offsets."""
         def __init__(
             self,
             *,
@@ -6445,7 +8055,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TaskIds(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6455,8 +8067,11 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class Assignment(StructBase):
         active_tasks: list[StreamsGroupDescribeResponse.TaskIds]
+        """Tasks that process records; null if they have not changed."""
         standby_tasks: list[StreamsGroupDescribeResponse.TaskIds]
+        """Tasks that keep a copy of the state; null if they have not changed."""
         warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds]
+        """Tasks that restore state before they become active; null if they have not changed."""
         def __init__(
             self,
             *,
@@ -6467,20 +8082,35 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class Member(StructBase):
         member_id: str
+        """Id of the member; the coordinator or the member itself creates it."""
         member_epoch: int
+        """Epoch of the member; it follows that of the group."""
         instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         rack_id: str | None
+        """Rack of the client or the broker; empty or null if it is unknown."""
         client_id: str
+        """Name that the client gives itself."""
         client_host: str
+        """Address from which the client connects."""
         topology_epoch: int
+        """Epoch of the topology that the member runs."""
         process_id: str
+        """Id of the process; its members share state directories."""
         user_endpoint: StreamsGroupDescribeResponse.Endpoint | None
+        """Address at which the application of the member answers queries, or null."""
         client_tags: list[StreamsGroupDescribeResponse.KeyValue]
+        """Tags of the client, which the assignment of standby tasks uses."""
         task_offsets: list[StreamsGroupDescribeResponse.TaskOffset]
+        """Sums of the offsets of the tasks' changelogs."""
         task_end_offsets: list[StreamsGroupDescribeResponse.TaskOffset]
+        """Sums of the end offsets of the tasks' changelogs."""
         assignment: StreamsGroupDescribeResponse.Assignment
+        """Assignment of the member."""
         target_assignment: StreamsGroupDescribeResponse.Assignment
+        """Assignment that the member should reach."""
         is_classic: bool
+        """Whether the member uses the classic protocol."""
         def __init__(
             self,
             *,
@@ -6503,11 +8133,17 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TopologyDescriptionNode(StructBase):
         name: str
+        """Name of the node."""
         node_type: int
+        """Kind of the node: source, processor or sink."""
         source_topics: list[str]
+        """Topics that the subtopology reads."""
         sink_topic: str | None
+        """Topic that a sink writes to."""
         stores: list[str]
+        """State stores of the node."""
         successors: list[str]
+        """Names of the nodes that follow."""
         def __init__(
             self,
             *,
@@ -6521,7 +8157,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TopologyDescriptionSubtopology(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode]
+        """The nodes, with their addresses."""
         def __init__(
             self,
             *,
@@ -6531,7 +8169,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TopologyDescriptionGlobalStore(StructBase):
         source: StreamsGroupDescribeResponse.TopologyDescriptionNode
+        """The source node that feeds the store."""
         processor: StreamsGroupDescribeResponse.TopologyDescriptionNode
+        """The processor that fills the store."""
         def __init__(
             self,
             *,
@@ -6541,7 +8181,9 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class TopologyDescription(StructBase):
         subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology]
+        """The subtopologies."""
         global_stores: list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore]
+        """Stores that every instance has completely."""
         def __init__(
             self,
             *,
@@ -6551,17 +8193,29 @@ class StreamsGroupDescribeResponse(Message):
         ) -> None: ...
     class DescribedGroup(StructBase):
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         group_id: str
+        """Name of the group."""
         group_state: str
+        """State of the group, in words."""
         group_epoch: int
+        """Epoch of the group; it grows when members or subscriptions change."""
         assignment_epoch: int
+        """Epoch of the target assignment."""
         topology: StreamsGroupDescribeResponse.Topology | None
+        """The topology that the member runs; null if it has not changed."""
         members: list[StreamsGroupDescribeResponse.Member]
+        """Members of the group."""
         authorized_operations: int
+        """Operations that the client is allowed, as bits; the lowest number if they were not asked for."""
         topology_description: StreamsGroupDescribeResponse.TopologyDescription | None
+        """The topology in detail, for tools."""
         topology_description_status: int
+        """Whether a description of the topology is stored, as a number."""
         assignor_name: str | None
+        """Name of the assignor that computes the target assignment."""
         def __init__(
             self,
             *,
@@ -6580,7 +8234,9 @@ class StreamsGroupDescribeResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     groups: list[StreamsGroupDescribeResponse.DescribedGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -6592,7 +8248,9 @@ class StreamsGroupDescribeResponse(Message):
 class DescribeShareGroupOffsetsRequest(Message):
     class DescribeShareGroupOffsetsRequestTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6602,7 +8260,9 @@ class DescribeShareGroupOffsetsRequest(Message):
         ) -> None: ...
     class DescribeShareGroupOffsetsRequestGroup(StructBase):
         group_id: str
+        """Name of the group."""
         topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None
+        """The topics, with the request for each."""
         def __init__(
             self,
             *,
@@ -6611,6 +8271,7 @@ class DescribeShareGroupOffsetsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -6623,11 +8284,17 @@ class DescribeShareGroupOffsetsRequest(Message):
 class DescribeShareGroupOffsetsResponse(Message):
     class DescribeShareGroupOffsetsResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         start_offset: int
+        """First offset of the range."""
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         lag: int
+        """Records that are not delivered yet, or -1."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -6641,8 +8308,11 @@ class DescribeShareGroupOffsetsResponse(Message):
         ) -> None: ...
     class DescribeShareGroupOffsetsResponseTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -6653,9 +8323,13 @@ class DescribeShareGroupOffsetsResponse(Message):
         ) -> None: ...
     class DescribeShareGroupOffsetsResponseGroup(StructBase):
         group_id: str
+        """Name of the group."""
         topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic]
+        """The topics, with the result of each."""
         error_code: int
+        """Error of the group; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -6666,7 +8340,9 @@ class DescribeShareGroupOffsetsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup]
+    """The groups."""
     def __init__(
         self,
         *,
@@ -6678,7 +8354,9 @@ class DescribeShareGroupOffsetsResponse(Message):
 class AlterShareGroupOffsetsRequest(Message):
     class AlterShareGroupOffsetsRequestPartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         start_offset: int
+        """First offset of the range."""
         def __init__(
             self,
             *,
@@ -6688,7 +8366,9 @@ class AlterShareGroupOffsetsRequest(Message):
         ) -> None: ...
     class AlterShareGroupOffsetsRequestTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         partitions: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition]
+        """The partitions, with the request for each."""
         def __init__(
             self,
             *,
@@ -6697,7 +8377,9 @@ class AlterShareGroupOffsetsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -6711,8 +8393,11 @@ class AlterShareGroupOffsetsRequest(Message):
 class AlterShareGroupOffsetsResponse(Message):
     class AlterShareGroupOffsetsResponsePartition(StructBase):
         partition_index: int
+        """Number of the partition."""
         error_code: int
+        """Error of the partition; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -6723,8 +8408,11 @@ class AlterShareGroupOffsetsResponse(Message):
         ) -> None: ...
     class AlterShareGroupOffsetsResponseTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition]
+        """The partitions, with the result of each."""
         def __init__(
             self,
             *,
@@ -6734,9 +8422,13 @@ class AlterShareGroupOffsetsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -6750,6 +8442,7 @@ class AlterShareGroupOffsetsResponse(Message):
 class DeleteShareGroupOffsetsRequest(Message):
     class DeleteShareGroupOffsetsRequestTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         def __init__(
             self,
             *,
@@ -6757,7 +8450,9 @@ class DeleteShareGroupOffsetsRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic]
+    """The topics, with the request for each."""
     def __init__(
         self,
         *,
@@ -6771,9 +8466,13 @@ class DeleteShareGroupOffsetsRequest(Message):
 class DeleteShareGroupOffsetsResponse(Message):
     class DeleteShareGroupOffsetsResponseTopic(StructBase):
         topic_name: str
+        """Name of the topic."""
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         error_code: int
+        """Error of the topic; 0 is none."""
         error_message: str | None
+        """Text that explains the error; null if there is none."""
         def __init__(
             self,
             *,
@@ -6784,9 +8483,13 @@ class DeleteShareGroupOffsetsResponse(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     responses: list[DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic]
+    """The topics, with the result of each partition."""
     def __init__(
         self,
         *,
@@ -6800,11 +8503,17 @@ class DeleteShareGroupOffsetsResponse(Message):
 class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     class TopologyDescriptionNode(StructBase):
         name: str
+        """Name of the node."""
         node_type: int
+        """Kind of the node: source, processor or sink."""
         source_topics: list[str]
+        """Topics that the subtopology reads."""
         sink_topic: str | None
+        """Topic that a sink writes to."""
         stores: list[str]
+        """State stores of the node."""
         successors: list[str]
+        """Names of the nodes that follow."""
         def __init__(
             self,
             *,
@@ -6818,7 +8527,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         ) -> None: ...
     class TopologyDescriptionSubtopology(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode]
+        """The nodes, with their addresses."""
         def __init__(
             self,
             *,
@@ -6828,7 +8539,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         ) -> None: ...
     class TopologyDescriptionGlobalStore(StructBase):
         source: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode
+        """The source node that feeds the store."""
         processor: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode
+        """The processor that fills the store."""
         def __init__(
             self,
             *,
@@ -6838,7 +8551,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         ) -> None: ...
     class TopologyDescription(StructBase):
         subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology]
+        """The subtopologies."""
         global_stores: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionGlobalStore]
+        """Stores that every instance has completely."""
         def __init__(
             self,
             *,
@@ -6847,9 +8562,13 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     topology_epoch: int
+    """Epoch of the topology that the member runs."""
     topology_description: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription
+    """The topology in detail, for tools."""
     def __init__(
         self,
         *,
@@ -6864,8 +8583,11 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
 
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -6877,6 +8599,7 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message):
 
 class UnregisterControllerRequest(Message):
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     def __init__(
         self,
         *,
@@ -6888,8 +8611,11 @@ class UnregisterControllerRequest(Message):
 
 class UnregisterControllerResponse(Message):
     throttle_time_ms: int
+    """Milliseconds for which the client must not send, because it exceeded a quota."""
     error_code: int
+    """Error of the whole request; 0 is none."""
     error_message: str | None
+    """Text that explains the error; null if there is none."""
     def __init__(
         self,
         *,
@@ -6901,9 +8627,13 @@ class UnregisterControllerResponse(Message):
 
 class AbortedTxn(Message):
     producer_id: int
+    """Id that the broker gave to the producer."""
     first_offset: int
+    """First offset of the transaction."""
     last_offset: int
+    """Offset of the marker that aborted the transaction."""
     last_stable_offset: int
+    """Last stable offset when the transaction was aborted."""
     def __init__(
         self,
         *,
@@ -6917,7 +8647,9 @@ class AbortedTxn(Message):
 class ConsumerProtocolAssignment(Message):
     class TopicPartition(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6926,7 +8658,9 @@ class ConsumerProtocolAssignment(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition]
+    """Partitions that are assigned to the member."""
     user_data: _Bytes | None
+    """Bytes of the assignor."""
     def __init__(
         self,
         *,
@@ -6938,7 +8672,9 @@ class ConsumerProtocolAssignment(Message):
 class ConsumerProtocolSubscription(Message):
     class TopicPartition(StructBase):
         topic: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -6947,10 +8683,15 @@ class ConsumerProtocolSubscription(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[str]
+    """Names of the subscribed topics."""
     user_data: _Bytes | None
+    """Bytes of the assignor."""
     owned_partitions: list[ConsumerProtocolSubscription.TopicPartition]
+    """Partitions that the member owns at the moment."""
     generation_id: int
+    """Generation in which the owned partitions were assigned, or -1."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     def __init__(
         self,
         *,
@@ -6964,6 +8705,7 @@ class ConsumerProtocolSubscription(Message):
 
 class ControlRecordTypeSchema(Message):
     type: int
+    """0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 kraft.version, 6 voters."""
     def __init__(
         self,
         *,
@@ -6973,8 +8715,11 @@ class ControlRecordTypeSchema(Message):
 
 class DefaultPrincipalData(Message):
     type: str
+    """Type of the principal, for example `User`."""
     name: str
+    """Name of the principal."""
     token_authenticated: bool
+    """Whether the principal authenticated by a delegation token."""
     def __init__(
         self,
         *,
@@ -6986,6 +8731,7 @@ class DefaultPrincipalData(Message):
 
 class EndTxnMarker(Message):
     coordinator_epoch: int
+    """Epoch of the coordinator that sends or stores this."""
     def __init__(
         self,
         *,
@@ -6995,7 +8741,9 @@ class EndTxnMarker(Message):
 
 class KRaftVersionRecord(Message):
     version: int
+    """Version of the content of this control record."""
     k_raft_version: int
+    """Level of `kraft.version`."""
     def __init__(
         self,
         *,
@@ -7007,7 +8755,9 @@ class KRaftVersionRecord(Message):
 class LeaderChangeMessage(Message):
     class Voter(StructBase):
         voter_id: int
+        """Id of the voter."""
         voter_directory_id: UUID
+        """Id of the directory in which the voter keeps its log."""
         def __init__(
             self,
             *,
@@ -7016,9 +8766,13 @@ class LeaderChangeMessage(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     version: int
+    """Version of the content of this control record."""
     leader_id: int
+    """Id of the leader of the quorum, or -1 if it is unknown."""
     voters: list[LeaderChangeMessage.Voter]
+    """Voters of the quorum."""
     granting_voters: list[LeaderChangeMessage.Voter]
+    """Voters that voted for the leader."""
     def __init__(
         self,
         *,
@@ -7031,9 +8785,13 @@ class LeaderChangeMessage(Message):
 
 class RequestHeader(Message):
     request_api_key: int
+    """Number of the API."""
     request_api_version: int
+    """Version of the API."""
     correlation_id: int
+    """Number that connects a response with its request."""
     client_id: str | None
+    """Name that the client gives itself; null if it gives none."""
     def __init__(
         self,
         *,
@@ -7046,6 +8804,7 @@ class RequestHeader(Message):
 
 class ResponseHeader(Message):
     correlation_id: int
+    """Number that connects a response with its request."""
     def __init__(
         self,
         *,
@@ -7055,6 +8814,7 @@ class ResponseHeader(Message):
 
 class SnapshotFooterRecord(Message):
     version: int
+    """Version of the content of this control record."""
     def __init__(
         self,
         *,
@@ -7064,7 +8824,9 @@ class SnapshotFooterRecord(Message):
 
 class SnapshotHeaderRecord(Message):
     version: int
+    """Version of the content of this control record."""
     last_contained_log_timestamp: int
+    """Time of the last record in the snapshot, in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7076,8 +8838,11 @@ class SnapshotHeaderRecord(Message):
 class VotersRecord(Message):
     class Endpoint(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -7088,7 +8853,9 @@ class VotersRecord(Message):
         ) -> None: ...
     class KRaftVersionFeature(StructBase):
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -7098,9 +8865,13 @@ class VotersRecord(Message):
         ) -> None: ...
     class Voter(StructBase):
         voter_id: int
+        """Id of the voter."""
         voter_directory_id: UUID
+        """Id of the directory in which the voter keeps its log."""
         endpoints: list[VotersRecord.Endpoint]
+        """Addresses of the listeners."""
         k_raft_version_feature: VotersRecord.KRaftVersionFeature
+        """Range of `kraft.version` that the voter supports."""
         def __init__(
             self,
             *,
@@ -7111,7 +8882,9 @@ class VotersRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     version: int
+    """Version of the content of this control record."""
     voters: list[VotersRecord.Voter]
+    """Voters of the quorum."""
     def __init__(
         self,
         *,
@@ -7122,7 +8895,9 @@ class VotersRecord(Message):
 
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7134,8 +8909,11 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         assignment_epochs: list[int] | None
+        """Epochs in which the partitions were assigned to the member."""
         def __init__(
             self,
             *,
@@ -7145,10 +8923,15 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     previous_member_epoch: int
+    """Epoch of the member before the last change."""
     state: int
+    """State of the member: 0 stable, 1 gives up partitions, 2 waits for partitions."""
     assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]
+    """Partitions that are assigned to the member."""
     partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]
+    """Partitions that the member has to give up first."""
     def __init__(
         self,
         *,
@@ -7162,7 +8945,9 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
 
 class ConsumerGroupMemberMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7174,7 +8959,9 @@ class ConsumerGroupMemberMetadataKey(Message):
 class ConsumerGroupMemberMetadataValue(Message):
     class ClassicProtocol(StructBase):
         name: str
+        """Name of the protocol (assignor)."""
         metadata: _Bytes
+        """Metadata of the member in this protocol; for consumers, a subscription."""
         def __init__(
             self,
             *,
@@ -7184,7 +8971,9 @@ class ConsumerGroupMemberMetadataValue(Message):
         ) -> None: ...
     class ClassicMemberMetadata(StructBase):
         session_timeout_ms: int
+        """Milliseconds without a heartbeat after which the member is removed."""
         supported_protocols: list[ConsumerGroupMemberMetadataValue.ClassicProtocol]
+        """Protocols (assignors) that the member supports."""
         def __init__(
             self,
             *,
@@ -7193,14 +8982,23 @@ class ConsumerGroupMemberMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     client_id: str
+    """Name that the client gives itself."""
     client_host: str
+    """Address from which the client connects."""
     subscribed_topic_names: list[str]
+    """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
     subscribed_topic_regex: str | None
+    """Regular expression of the subscribed topics; null if it has not changed."""
     rebalance_timeout_ms: int
+    """Milliseconds that members have to join again after a rebalance began."""
     server_assignor: str | None
+    """Name of the assignor that the member asks for; null if it has not changed."""
     classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None
+    """What the member would have in the classic protocol; null for a member of the new one."""
     def __init__(
         self,
         *,
@@ -7218,6 +9016,7 @@ class ConsumerGroupMemberMetadataValue(Message):
 
 class ConsumerGroupMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7227,7 +9026,9 @@ class ConsumerGroupMetadataKey(Message):
 
 class ConsumerGroupMetadataValue(Message):
     epoch: int
+    """Epoch of the group; it grows when members or subscriptions change."""
     metadata_hash: int
+    """Hash of the metadata of the subscribed topics."""
     def __init__(
         self,
         *,
@@ -7238,6 +9039,7 @@ class ConsumerGroupMetadataValue(Message):
 
 class ConsumerGroupPartitionMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7248,7 +9050,9 @@ class ConsumerGroupPartitionMetadataKey(Message):
 class ConsumerGroupPartitionMetadataValue(Message):
     class PartitionMetadata(StructBase):
         partition: int
+        """Number of the partition."""
         racks: list[str]
+        """Racks of the replicas."""
         def __init__(
             self,
             *,
@@ -7258,9 +9062,13 @@ class ConsumerGroupPartitionMetadataValue(Message):
         ) -> None: ...
     class TopicMetadata(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         num_partitions: int
+        """Number of partitions, or -1 for the default."""
         partition_metadata: list[ConsumerGroupPartitionMetadataValue.PartitionMetadata]
+        """The partitions, with the racks of their replicas."""
         def __init__(
             self,
             *,
@@ -7271,6 +9079,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[ConsumerGroupPartitionMetadataValue.TopicMetadata]
+    """The topics."""
     def __init__(
         self,
         *,
@@ -7280,7 +9089,9 @@ class ConsumerGroupPartitionMetadataValue(Message):
 
 class ConsumerGroupRegularExpressionKey(Message):
     group_id: str
+    """Name of the group."""
     regular_expression: str
+    """Regular expression of a subscription."""
     def __init__(
         self,
         *,
@@ -7291,8 +9102,11 @@ class ConsumerGroupRegularExpressionKey(Message):
 
 class ConsumerGroupRegularExpressionValue(Message):
     topics: list[str]
+    """Names of the topics that match."""
     version: int
+    """Version of the topics' metadata for which the expression was evaluated."""
     timestamp: int
+    """Time of the evaluation in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7304,7 +9118,9 @@ class ConsumerGroupRegularExpressionValue(Message):
 
 class ConsumerGroupTargetAssignmentMemberKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7316,7 +9132,9 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
 class ConsumerGroupTargetAssignmentMemberValue(Message):
     class TopicPartition(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -7325,6 +9143,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topic_partitions: list[ConsumerGroupTargetAssignmentMemberValue.TopicPartition]
+    """The topics, with their partitions."""
     def __init__(
         self,
         *,
@@ -7334,6 +9153,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
 
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7343,7 +9163,9 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
 
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int
+    """Epoch of the target assignment."""
     assignment_timestamp: int
+    """Time of the assignment in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7354,6 +9176,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
 
 class GroupMetadataKey(Message):
     group: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7364,13 +9187,21 @@ class GroupMetadataKey(Message):
 class GroupMetadataValue(Message):
     class MemberMetadata(StructBase):
         member_id: str
+        """Id of the member."""
         group_instance_id: str | None
+        """Fixed name of a static member; null for a dynamic one."""
         client_id: str
+        """Name that the client gives itself."""
         client_host: str
+        """Address from which the client connects."""
         rebalance_timeout: int
+        """Milliseconds that members have to join again after a rebalance began."""
         session_timeout: int
+        """Milliseconds without a heartbeat after which the member is removed."""
         subscription: _Bytes
+        """Subscription of the member in the chosen protocol."""
         assignment: _Bytes
+        """Assignment of the member in the chosen protocol."""
         def __init__(
             self,
             *,
@@ -7385,11 +9216,17 @@ class GroupMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     protocol_type: str
+    """Kind of group protocol, for example `consumer` or `connect`."""
     generation: int
+    """Generation of the group; it grows with every rebalance."""
     protocol: str | None
+    """Name of the protocol (assignor) that was chosen; null without members."""
     leader: str | None
+    """Member that computes the assignment; null without members."""
     current_state_timestamp: int
+    """Time of the last change of state in milliseconds since 1970, or -1."""
     members: list[GroupMetadataValue.MemberMetadata]
+    """Members of the group."""
     def __init__(
         self,
         *,
@@ -7404,8 +9241,11 @@ class GroupMetadataValue(Message):
 
 class LegacyOffsetCommitKey(Message):
     group: str
+    """Name of the group."""
     topic: str
+    """Name of the topic."""
     partition: int
+    """Number of the partition."""
     def __init__(
         self,
         *,
@@ -7417,8 +9257,11 @@ class LegacyOffsetCommitKey(Message):
 
 class LegacyOffsetCommitValue(Message):
     offset: int
+    """Offset of the next record that the group will read."""
     metadata: str
+    """Text of the client that is stored with the offset."""
     commit_timestamp: int
+    """Time of the commit in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7430,8 +9273,11 @@ class LegacyOffsetCommitValue(Message):
 
 class OffsetCommitKey(Message):
     group: str
+    """Name of the group."""
     topic: str
+    """Name of the topic."""
     partition: int
+    """Number of the partition."""
     def __init__(
         self,
         *,
@@ -7443,11 +9289,17 @@ class OffsetCommitKey(Message):
 
 class OffsetCommitValue(Message):
     offset: int
+    """Offset of the next record that the group will read."""
     leader_epoch: int
+    """Leader epoch of the last record that was read before the offset, or -1."""
     metadata: str
+    """Text of the client that is stored with the offset."""
     commit_timestamp: int
+    """Time of the commit in milliseconds since 1970."""
     expire_timestamp: int
+    """Time at which the offset expires, in milliseconds since 1970."""
     topic_id: UUID
+    """Id of the topic; all zeros if it is not known."""
     def __init__(
         self,
         *,
@@ -7462,7 +9314,9 @@ class OffsetCommitValue(Message):
 
 class ShareGroupCurrentMemberAssignmentKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7474,7 +9328,9 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
 class ShareGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -7483,9 +9339,13 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     previous_member_epoch: int
+    """Epoch of the member before the last change."""
     state: int
+    """State of the member, as a number."""
     assigned_partitions: list[ShareGroupCurrentMemberAssignmentValue.TopicPartitions]
+    """Partitions that are assigned to the member."""
     def __init__(
         self,
         *,
@@ -7498,7 +9358,9 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
 
 class ShareGroupMemberMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7509,9 +9371,13 @@ class ShareGroupMemberMetadataKey(Message):
 
 class ShareGroupMemberMetadataValue(Message):
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     client_id: str
+    """Name that the client gives itself."""
     client_host: str
+    """Address from which the client connects."""
     subscribed_topic_names: list[str]
+    """Names of the subscribed topics; null if they have not changed since the last heartbeat."""
     def __init__(
         self,
         *,
@@ -7524,6 +9390,7 @@ class ShareGroupMemberMetadataValue(Message):
 
 class ShareGroupMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7533,7 +9400,9 @@ class ShareGroupMetadataKey(Message):
 
 class ShareGroupMetadataValue(Message):
     epoch: int
+    """Epoch of the group; it grows when members or subscriptions change."""
     metadata_hash: int
+    """Hash of the metadata of the subscribed topics."""
     def __init__(
         self,
         *,
@@ -7544,6 +9413,7 @@ class ShareGroupMetadataValue(Message):
 
 class ShareGroupPartitionMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7554,7 +9424,9 @@ class ShareGroupPartitionMetadataKey(Message):
 class ShareGroupPartitionMetadataValue(Message):
     class PartitionMetadata(StructBase):
         partition: int
+        """Number of the partition."""
         racks: list[str]
+        """Racks of the replicas."""
         def __init__(
             self,
             *,
@@ -7564,9 +9436,13 @@ class ShareGroupPartitionMetadataValue(Message):
         ) -> None: ...
     class TopicMetadata(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         num_partitions: int
+        """Number of partitions, or -1 for the default."""
         partition_metadata: list[ShareGroupPartitionMetadataValue.PartitionMetadata]
+        """The partitions, with the racks of their replicas."""
         def __init__(
             self,
             *,
@@ -7577,6 +9453,7 @@ class ShareGroupPartitionMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topics: list[ShareGroupPartitionMetadataValue.TopicMetadata]
+    """The topics."""
     def __init__(
         self,
         *,
@@ -7586,6 +9463,7 @@ class ShareGroupPartitionMetadataValue(Message):
 
 class ShareGroupStatePartitionMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7596,8 +9474,11 @@ class ShareGroupStatePartitionMetadataKey(Message):
 class ShareGroupStatePartitionMetadataValue(Message):
     class TopicPartitionsInfo(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -7608,7 +9489,9 @@ class ShareGroupStatePartitionMetadataValue(Message):
         ) -> None: ...
     class TopicInfo(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         topic_name: str
+        """Name of the topic."""
         def __init__(
             self,
             *,
@@ -7617,8 +9500,11 @@ class ShareGroupStatePartitionMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     initializing_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo]
+    """Topics whose share state is being created."""
     initialized_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo]
+    """Topics whose share state exists."""
     deleting_topics: list[ShareGroupStatePartitionMetadataValue.TopicInfo]
+    """Topics whose share state is being deleted."""
     def __init__(
         self,
         *,
@@ -7630,7 +9516,9 @@ class ShareGroupStatePartitionMetadataValue(Message):
 
 class ShareGroupTargetAssignmentMemberKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7642,7 +9530,9 @@ class ShareGroupTargetAssignmentMemberKey(Message):
 class ShareGroupTargetAssignmentMemberValue(Message):
     class TopicPartition(StructBase):
         topic_id: UUID
+        """Id of the topic; a topic that is created again gets another one."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -7651,6 +9541,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topic_partitions: list[ShareGroupTargetAssignmentMemberValue.TopicPartition]
+    """The topics, with their partitions."""
     def __init__(
         self,
         *,
@@ -7660,6 +9551,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
 
 class ShareGroupTargetAssignmentMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7669,7 +9561,9 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
 
 class ShareGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int
+    """Epoch of the target assignment."""
     assignment_timestamp: int
+    """Time of the assignment in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7680,7 +9574,9 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
 
 class StreamsGroupCurrentMemberAssignmentKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7692,8 +9588,11 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     class TaskIds(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partitions: list[int]
+        """Numbers of the partitions."""
         assignment_epochs: list[int] | None
+        """Epochs in which the partitions were assigned to the member."""
         def __init__(
             self,
             *,
@@ -7703,14 +9602,23 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     member_epoch: int
+    """Epoch of the member; it follows that of the group."""
     previous_member_epoch: int
+    """Epoch of the member before the last change."""
     state: int
+    """State of the member, as a number."""
     active_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Tasks that process records; null if they have not changed."""
     standby_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Tasks that keep a copy of the state; null if they have not changed."""
     warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Tasks that restore state before they become active; null if they have not changed."""
     active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Active tasks that the member has to give up first."""
     standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Standby tasks that the member has to give up first."""
     warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds]
+    """Warm-up tasks that the member has to give up first."""
     def __init__(
         self,
         *,
@@ -7728,7 +9636,9 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
 
 class StreamsGroupMemberMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7740,7 +9650,9 @@ class StreamsGroupMemberMetadataKey(Message):
 class StreamsGroupMemberMetadataValue(Message):
     class Endpoint(StructBase):
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         def __init__(
             self,
             *,
@@ -7750,7 +9662,9 @@ class StreamsGroupMemberMetadataValue(Message):
         ) -> None: ...
     class KeyValue(StructBase):
         key: str
+        """Name of the setting."""
         value: str
+        """Value of the setting."""
         def __init__(
             self,
             *,
@@ -7759,14 +9673,23 @@ class StreamsGroupMemberMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     instance_id: str | None
+    """Fixed name of a static member; null for a dynamic one."""
     rack_id: str | None
+    """Rack of the client or the broker; empty or null if it is unknown."""
     client_id: str
+    """Name that the client gives itself."""
     client_host: str
+    """Address from which the client connects."""
     rebalance_timeout_ms: int
+    """Milliseconds that members have to join again after a rebalance began."""
     topology_epoch: int
+    """Epoch of the topology that the member runs."""
     process_id: str
+    """Id of the process; its members share state directories."""
     user_endpoint: StreamsGroupMemberMetadataValue.Endpoint | None
+    """Address at which the application of the member answers queries, or null."""
     client_tags: list[StreamsGroupMemberMetadataValue.KeyValue]
+    """Tags of the client, which the assignment of standby tasks uses."""
     def __init__(
         self,
         *,
@@ -7784,6 +9707,7 @@ class StreamsGroupMemberMetadataValue(Message):
 
 class StreamsGroupMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7794,7 +9718,9 @@ class StreamsGroupMetadataKey(Message):
 class StreamsGroupMetadataValue(Message):
     class LastAssignmentConfig(StructBase):
         key: str
+        """Name of the setting."""
         value: str
+        """Value of the setting."""
         def __init__(
             self,
             *,
@@ -7803,9 +9729,13 @@ class StreamsGroupMetadataValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     epoch: int
+    """Epoch of the group; it grows when members or subscriptions change."""
     metadata_hash: int
+    """Hash of the metadata of the subscribed topics."""
     validated_topology_epoch: int
+    """Epoch of the topology whose topics were checked, or -1."""
     last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None
+    """Settings that the last assignment used."""
     def __init__(
         self,
         *,
@@ -7818,7 +9748,9 @@ class StreamsGroupMetadataValue(Message):
 
 class StreamsGroupTargetAssignmentMemberKey(Message):
     group_id: str
+    """Name of the group."""
     member_id: str
+    """Id of the member; the coordinator or the member itself creates it."""
     def __init__(
         self,
         *,
@@ -7830,7 +9762,9 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
 class StreamsGroupTargetAssignmentMemberValue(Message):
     class TaskIds(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         partitions: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -7839,8 +9773,11 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     active_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    """Tasks that process records; null if they have not changed."""
     standby_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    """Tasks that keep a copy of the state; null if they have not changed."""
     warmup_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds]
+    """Tasks that restore state before they become active; null if they have not changed."""
     def __init__(
         self,
         *,
@@ -7852,6 +9789,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
 
 class StreamsGroupTargetAssignmentMetadataKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7861,7 +9799,9 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
 
 class StreamsGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int
+    """Epoch of the target assignment."""
     assignment_timestamp: int
+    """Time of the assignment in milliseconds since 1970."""
     def __init__(
         self,
         *,
@@ -7872,6 +9812,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
 
 class StreamsGroupTopologyKey(Message):
     group_id: str
+    """Name of the group."""
     def __init__(
         self,
         *,
@@ -7882,7 +9823,9 @@ class StreamsGroupTopologyKey(Message):
 class StreamsGroupTopologyValue(Message):
     class TopicConfig(StructBase):
         key: str
+        """Name of the setting."""
         value: str
+        """Value of the setting."""
         def __init__(
             self,
             *,
@@ -7892,9 +9835,13 @@ class StreamsGroupTopologyValue(Message):
         ) -> None: ...
     class TopicInfo(StructBase):
         name: str
+        """Name of the internal topic."""
         partitions: int
+        """Number of partitions, or 0 if the coordinator decides."""
         replication_factor: int
+        """Number of replicas, or 0 for the default."""
         topic_configs: list[StreamsGroupTopologyValue.TopicConfig]
+        """Settings of the internal topic."""
         def __init__(
             self,
             *,
@@ -7906,8 +9853,11 @@ class StreamsGroupTopologyValue(Message):
         ) -> None: ...
     class CopartitionGroup(StructBase):
         source_topics: list[int]
+        """Topics that the subtopology reads."""
         source_topic_regex: list[int]
+        """Regular expressions of topics that the subtopology reads."""
         repartition_source_topics: list[int]
+        """Internal topics through which the subtopology gets repartitioned records."""
         def __init__(
             self,
             *,
@@ -7918,12 +9868,19 @@ class StreamsGroupTopologyValue(Message):
         ) -> None: ...
     class Subtopology(StructBase):
         subtopology_id: str
+        """Id of the subtopology."""
         source_topics: list[str]
+        """Topics that the subtopology reads."""
         source_topic_regex: list[str]
+        """Regular expressions of topics that the subtopology reads."""
         state_changelog_topics: list[StreamsGroupTopologyValue.TopicInfo]
+        """Internal topics that back up the state stores."""
         repartition_sink_topics: list[str]
+        """Internal topics into which the subtopology writes records for others."""
         repartition_source_topics: list[StreamsGroupTopologyValue.TopicInfo]
+        """Internal topics through which the subtopology gets repartitioned records."""
         copartition_groups: list[StreamsGroupTopologyValue.CopartitionGroup]
+        """Topics that need equal numbers of partitions."""
         def __init__(
             self,
             *,
@@ -7937,7 +9894,9 @@ class StreamsGroupTopologyValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     epoch: int
+    """Epoch of the topology."""
     subtopologies: list[StreamsGroupTopologyValue.Subtopology]
+    """The subtopologies."""
     def __init__(
         self,
         *,
@@ -7948,6 +9907,7 @@ class StreamsGroupTopologyValue(Message):
 
 class AbortTransactionRecord(Message):
     reason: str | None
+    """Why the transaction was aborted, for logs."""
     def __init__(
         self,
         *,
@@ -7957,13 +9917,21 @@ class AbortTransactionRecord(Message):
 
 class AccessControlEntryRecord(Message):
     id: UUID
+    """Id of the access control entry."""
     resource_type: int
+    """Type of the resource, as a number."""
     resource_name: str
+    """Name of the resource."""
     pattern_type: int
+    """How the name of the resource matches: literal or prefixed, as a number."""
     principal: str
+    """Principal, as `User:name`."""
     host: str
+    """Host name or address."""
     operation: int
+    """Operation that the entry is about, as a number."""
     permission_type: int
+    """Whether the entry allows or denies, as a number."""
     def __init__(
         self,
         *,
@@ -7980,6 +9948,7 @@ class AccessControlEntryRecord(Message):
 
 class BeginTransactionRecord(Message):
     name: str | None
+    """Name of the transaction, for logs."""
     def __init__(
         self,
         *,
@@ -7989,11 +9958,17 @@ class BeginTransactionRecord(Message):
 
 class BrokerRegistrationChangeRecord(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     fenced: int
+    """Whether the broker is fenced."""
     in_controlled_shutdown: int
+    """Whether the broker is shutting down in order."""
     log_dirs: list[UUID]
+    """Ids of the log directories of the broker."""
     cordoned_log_dirs: list[UUID] | None
+    """Ids of log directories that get no new partitions."""
     def __init__(
         self,
         *,
@@ -8008,6 +9983,7 @@ class BrokerRegistrationChangeRecord(Message):
 
 class ClearElrRecord(Message):
     topic_name: str
+    """Name of the topic."""
     def __init__(
         self,
         *,
@@ -8018,7 +9994,9 @@ class ClearElrRecord(Message):
 class ClientQuotaRecord(Message):
     class EntityData(StructBase):
         entity_type: str
+        """Kind of the entity: `user`, `client-id` or `ip`."""
         entity_name: str | None
+        """Name of the entity; null is the default of its kind."""
         def __init__(
             self,
             *,
@@ -8027,9 +10005,13 @@ class ClientQuotaRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     entity: list[ClientQuotaRecord.EntityData]
+    """The parts of the entity, for example a user and a client id."""
     key: str
+    """Name of the quota, for example `producer_byte_rate`."""
     value: float
+    """Value of the quota."""
     remove: bool
+    """Whether the quota is removed."""
     def __init__(
         self,
         *,
@@ -8042,9 +10024,13 @@ class ClientQuotaRecord(Message):
 
 class ConfigRecord(Message):
     resource_type: int
+    """Type of the resource, as a number."""
     resource_name: str
+    """Name of the resource."""
     name: str
+    """Name of the setting."""
     value: str | None
+    """Value of the setting; null removes it."""
     def __init__(
         self,
         *,
@@ -8057,12 +10043,19 @@ class ConfigRecord(Message):
 
 class DelegationTokenRecord(Message):
     owner: str
+    """Principal that owns the token."""
     requester: str
+    """Principal that asked for the token."""
     renewers: list[str]
+    """Principals that may renew the token."""
     issue_timestamp: int
+    """Time at which the token was created, in milliseconds since 1970."""
     max_timestamp: int
+    """Time after which the token cannot be renewed, in milliseconds since 1970."""
     expiration_timestamp: int
+    """Time at which the token expires unless it is renewed, in milliseconds since 1970."""
     token_id: str
+    """Id of the delegation token."""
     def __init__(
         self,
         *,
@@ -8085,7 +10078,9 @@ class EndTransactionRecord(Message):
 
 class FeatureLevelRecord(Message):
     name: str
+    """Name of the feature."""
     feature_level: int
+    """Level of the feature that is in force; 0 removes it."""
     def __init__(
         self,
         *,
@@ -8096,7 +10091,9 @@ class FeatureLevelRecord(Message):
 
 class FenceBrokerRecord(Message):
     id: int
+    """Id of the broker."""
     epoch: int
+    """Epoch of the broker, given at its registration."""
     def __init__(
         self,
         *,
@@ -8114,16 +10111,27 @@ class NoOpRecord(Message):
 
 class PartitionChangeRecord(Message):
     partition_id: int
+    """Number of the partition."""
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     isr: list[int] | None
+    """Replicas that are in sync with the leader; null if they have not changed."""
     leader: int
+    """New leader; -1 for none, -2 if it has not changed."""
     replicas: list[int] | None
+    """Ids of the brokers with a replica; null if they have not changed."""
     removing_replicas: list[int] | None
+    """Replicas that a reassignment removes."""
     adding_replicas: list[int] | None
+    """Replicas that a reassignment adds."""
     leader_recovery_state: int
+    """1 if the leader still recovers from an unclean election; -1 if it has not changed."""
     directories: list[UUID] | None
+    """Ids of the log directories of the replicas, in their order."""
     eligible_leader_replicas: list[int] | None
+    """Replicas that may be elected although they left the ISR, because they have all committed records."""
     last_known_elr: list[int] | None
+    """Replicas that were the last eligible leaders."""
     def __init__(
         self,
         *,
@@ -8143,18 +10151,31 @@ class PartitionChangeRecord(Message):
 
 class PartitionRecord(Message):
     partition_id: int
+    """Number of the partition."""
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     replicas: list[int]
+    """Ids of the brokers with a replica, the preferred leader first."""
     isr: list[int]
+    """Ids of the replicas that are in sync with the leader."""
     removing_replicas: list[int]
+    """Replicas that a reassignment removes."""
     adding_replicas: list[int]
+    """Replicas that a reassignment adds."""
     leader: int
+    """Id of the broker that leads the partition, or -1 if there is none."""
     leader_recovery_state: int
+    """1 if the leader still recovers from an unclean election, otherwise 0."""
     leader_epoch: int
+    """Epoch of the leader; it grows with every election."""
     partition_epoch: int
+    """Epoch of the partition; it grows with every change of its replicas."""
     directories: list[UUID]
+    """Ids of the log directories of the replicas, in their order."""
     eligible_leader_replicas: list[int] | None
+    """Replicas that may be elected although they left the ISR, because they have all committed records."""
     last_known_elr: list[int] | None
+    """Replicas that were the last eligible leaders."""
     def __init__(
         self,
         *,
@@ -8176,8 +10197,11 @@ class PartitionRecord(Message):
 
 class ProducerIdsRecord(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     next_producer_id: int
+    """Producer id that follows."""
     def __init__(
         self,
         *,
@@ -8190,9 +10214,13 @@ class ProducerIdsRecord(Message):
 class RegisterBrokerRecord(Message):
     class BrokerEndpoint(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         security_protocol: int
+        """Security protocol of the listener, as a number."""
         def __init__(
             self,
             *,
@@ -8204,8 +10232,11 @@ class RegisterBrokerRecord(Message):
         ) -> None: ...
     class BrokerFeature(StructBase):
         name: str
+        """Name of the feature."""
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -8215,16 +10246,27 @@ class RegisterBrokerRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     broker_id: int
+    """Id of the broker."""
     is_migrating_zk_broker: bool
+    """Whether the broker runs with ZooKeeper and is about to migrate."""
     incarnation_id: UUID
+    """Random id of this start of the process."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     end_points: list[RegisterBrokerRecord.BrokerEndpoint]
+    """Addresses of the listeners."""
     features: list[RegisterBrokerRecord.BrokerFeature]
+    """Features, with the levels that the sender supports."""
     rack: str | None
+    """Rack of the broker; null if it has none."""
     fenced: bool
+    """Whether the broker is fenced."""
     in_controlled_shutdown: bool
+    """Whether the broker is shutting down in order."""
     log_dirs: list[UUID]
+    """Ids of the log directories of the broker."""
     cordoned_log_dirs: list[UUID] | None
+    """Ids of log directories that get no new partitions."""
     def __init__(
         self,
         *,
@@ -8245,9 +10287,13 @@ class RegisterBrokerRecord(Message):
 class RegisterControllerRecord(Message):
     class ControllerEndpoint(StructBase):
         name: str
+        """Name of the listener."""
         host: str
+        """Host name or address."""
         port: int
+        """TCP port."""
         security_protocol: int
+        """Security protocol of the listener, as a number."""
         def __init__(
             self,
             *,
@@ -8259,8 +10305,11 @@ class RegisterControllerRecord(Message):
         ) -> None: ...
     class ControllerFeature(StructBase):
         name: str
+        """Name of the feature."""
         min_supported_version: int
+        """Lowest level that is supported."""
         max_supported_version: int
+        """Highest level that is supported."""
         def __init__(
             self,
             *,
@@ -8270,10 +10319,15 @@ class RegisterControllerRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     controller_id: int
+    """Id of the controller, or -1 if it is unknown."""
     incarnation_id: UUID
+    """Random id of this start of the process."""
     zk_migration_ready: bool
+    """Whether the node is ready to migrate from ZooKeeper."""
     end_points: list[RegisterControllerRecord.ControllerEndpoint]
+    """Addresses of the listeners."""
     features: list[RegisterControllerRecord.ControllerFeature]
+    """Features, with the levels that the sender supports."""
     def __init__(
         self,
         *,
@@ -8287,6 +10341,7 @@ class RegisterControllerRecord(Message):
 
 class RemoveAccessControlEntryRecord(Message):
     id: UUID
+    """Id of the access control entry."""
     def __init__(
         self,
         *,
@@ -8296,6 +10351,7 @@ class RemoveAccessControlEntryRecord(Message):
 
 class RemoveDelegationTokenRecord(Message):
     token_id: str
+    """Id of the delegation token."""
     def __init__(
         self,
         *,
@@ -8305,6 +10361,7 @@ class RemoveDelegationTokenRecord(Message):
 
 class RemoveTopicRecord(Message):
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     def __init__(
         self,
         *,
@@ -8314,7 +10371,9 @@ class RemoveTopicRecord(Message):
 
 class RemoveUserScramCredentialRecord(Message):
     name: str
+    """Name of the user."""
     mechanism: int
+    """SCRAM mechanism: 1 SHA-256, 2 SHA-512."""
     def __init__(
         self,
         *,
@@ -8325,7 +10384,9 @@ class RemoveUserScramCredentialRecord(Message):
 
 class TopicRecord(Message):
     name: str
+    """Name of the topic."""
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     def __init__(
         self,
         *,
@@ -8336,7 +10397,9 @@ class TopicRecord(Message):
 
 class UnfenceBrokerRecord(Message):
     id: int
+    """Id of the broker."""
     epoch: int
+    """Epoch of the broker, given at its registration."""
     def __init__(
         self,
         *,
@@ -8347,7 +10410,9 @@ class UnfenceBrokerRecord(Message):
 
 class UnregisterBrokerRecord(Message):
     broker_id: int
+    """Id of the broker."""
     broker_epoch: int
+    """Epoch of the broker, given at its registration; older ones are refused."""
     def __init__(
         self,
         *,
@@ -8358,11 +10423,17 @@ class UnregisterBrokerRecord(Message):
 
 class UserScramCredentialRecord(Message):
     name: str
+    """Name of the user."""
     mechanism: int
+    """SCRAM mechanism: 1 SHA-256, 2 SHA-512."""
     salt: _Bytes
+    """Salt of the SCRAM hash."""
     stored_key: _Bytes
+    """SCRAM's stored key, with which the broker checks a proof."""
     server_key: _Bytes
+    """SCRAM's server key, with which the broker proves itself."""
     iterations: int
+    """Number of iterations of the SCRAM hash."""
     def __init__(
         self,
         *,
@@ -8377,6 +10448,7 @@ class UserScramCredentialRecord(Message):
 
 class ZkMigrationStateRecord(Message):
     zk_migration_state: int
+    """State of the migration from ZooKeeper, as a number."""
     def __init__(
         self,
         *,
@@ -8387,6 +10459,7 @@ class ZkMigrationStateRecord(Message):
 class QuorumStateData(Message):
     class Voter(StructBase):
         voter_id: int
+        """Id of the voter."""
         def __init__(
             self,
             *,
@@ -8394,12 +10467,19 @@ class QuorumStateData(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     cluster_id: str
+    """Id of the cluster."""
     leader_id: int
+    """Id of the leader, or -1 if it is unknown."""
     leader_epoch: int
+    """Epoch of the quorum."""
     voted_id: int
+    """Id of the voter that this node voted for, or -1."""
     voted_directory_id: UUID
+    """Directory of the voter that this node voted for."""
     applied_offset: int
+    """Offset up to which the voter had applied the log; kept for older versions."""
     current_voters: list[QuorumStateData.Voter] | None
+    """Voters of the quorum, with their progress."""
     def __init__(
         self,
         *,
@@ -8415,8 +10495,11 @@ class QuorumStateData(Message):
 
 class ShareSnapshotKey(Message):
     group_id: str
+    """Name of the group."""
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     partition: int
+    """Number of the partition."""
     def __init__(
         self,
         *,
@@ -8429,9 +10512,13 @@ class ShareSnapshotKey(Message):
 class ShareSnapshotValue(Message):
     class StateBatch(StructBase):
         first_offset: int
+        """First offset of the range."""
         last_offset: int
+        """Last offset of the range, inclusive."""
         delivery_state: int
+        """State of delivery: 0 available, 2 acknowledged, 4 archived."""
         delivery_count: int
+        """How many times the records were delivered."""
         def __init__(
             self,
             *,
@@ -8442,13 +10529,21 @@ class ShareSnapshotValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     snapshot_epoch: int
+    """Number of the snapshot; updates refer to it."""
     state_epoch: int
+    """Epoch of the state of the share partition."""
     leader_epoch: int
+    """Epoch of the leader; it grows with every election."""
     start_offset: int
+    """First offset of the range."""
     delivery_complete_count: int
+    """Number of records after the start offset whose delivery is complete, or -1."""
     create_timestamp: int
+    """Time of the snapshot in milliseconds since 1970."""
     write_timestamp: int
+    """Time of the last write in milliseconds since 1970."""
     state_batches: list[ShareSnapshotValue.StateBatch]
+    """Runs of records in the same state of delivery."""
     def __init__(
         self,
         *,
@@ -8465,8 +10560,11 @@ class ShareSnapshotValue(Message):
 
 class ShareUpdateKey(Message):
     group_id: str
+    """Name of the group."""
     topic_id: UUID
+    """Id of the topic; a topic that is created again gets another one."""
     partition: int
+    """Number of the partition."""
     def __init__(
         self,
         *,
@@ -8479,9 +10577,13 @@ class ShareUpdateKey(Message):
 class ShareUpdateValue(Message):
     class StateBatch(StructBase):
         first_offset: int
+        """First offset of the range."""
         last_offset: int
+        """Last offset of the range, inclusive."""
         delivery_state: int
+        """State of delivery: 0 available, 2 acknowledged, 4 archived."""
         delivery_count: int
+        """How many times the records were delivered."""
         def __init__(
             self,
             *,
@@ -8492,10 +10594,15 @@ class ShareUpdateValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     snapshot_epoch: int
+    """Number of the snapshot; updates refer to it."""
     leader_epoch: int
+    """Epoch of the leader; it grows with every election."""
     start_offset: int
+    """First offset of the range."""
     delivery_complete_count: int
+    """Number of records after the start offset whose delivery is complete, or -1."""
     state_batches: list[ShareUpdateValue.StateBatch]
+    """Runs of records in the same state of delivery."""
     def __init__(
         self,
         *,
@@ -8510,13 +10617,21 @@ class ShareUpdateValue(Message):
 class ProducerSnapshot(Message):
     class ProducerEntry(StructBase):
         producer_id: int
+        """Id that the broker gave to the producer."""
         epoch: int
+        """Epoch of the producer."""
         last_sequence: int
+        """Sequence of the last record of the producer."""
         last_offset: int
+        """Offset of the last record of the producer."""
         offset_delta: int
+        """Last offset minus first offset of the last batch."""
         timestamp: int
+        """Time of the last batch in milliseconds since 1970."""
         coordinator_epoch: int
+        """Epoch of the coordinator that sends or stores this."""
         current_txn_first_offset: int
+        """First offset of the open transaction, or -1."""
         def __init__(
             self,
             *,
@@ -8531,7 +10646,9 @@ class ProducerSnapshot(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     crc: int
+    """CRC-32C of the bytes after it."""
     producer_entries: list[ProducerSnapshot.ProducerEntry]
+    """Producers of the partition."""
     def __init__(
         self,
         *,
@@ -8543,8 +10660,11 @@ class ProducerSnapshot(Message):
 class RemoteLogSegmentMetadataRecord(Message):
     class TopicIdPartitionEntry(StructBase):
         name: str
+        """Name of the topic."""
         id: UUID
+        """Id of the topic."""
         partition: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -8555,7 +10675,9 @@ class RemoteLogSegmentMetadataRecord(Message):
         ) -> None: ...
     class RemoteLogSegmentIdEntry(StructBase):
         topic_id_partition: RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry
+        """The topic and the partition."""
         id: UUID
+        """Random id of the segment."""
         def __init__(
             self,
             *,
@@ -8565,7 +10687,9 @@ class RemoteLogSegmentMetadataRecord(Message):
         ) -> None: ...
     class SegmentLeaderEpochEntry(StructBase):
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         offset: int
+        """First offset of the epoch."""
         def __init__(
             self,
             *,
@@ -8574,16 +10698,27 @@ class RemoteLogSegmentMetadataRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     remote_log_segment_id: RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry
+    """Id of the remote segment."""
     start_offset: int
+    """First offset of the range."""
     end_offset: int
+    """Offset after the last record."""
     broker_id: int
+    """Id of the broker."""
     max_timestamp_ms: int
+    """Time after which the token cannot be renewed, in milliseconds since 1970."""
     event_timestamp_ms: int
+    """Time of the event in milliseconds since 1970."""
     segment_leader_epochs: list[RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry]
+    """Leader epochs of the segment, with their start offsets."""
     segment_size_in_bytes: int
+    """Size of the segment in bytes."""
     custom_metadata: _Bytes | None
+    """Bytes of the plugin of remote storage."""
     remote_log_segment_state: int
+    """State of the remote segment: copy or deletion, started or finished."""
     txn_index_empty: bool
+    """Whether the segment has no aborted transactions."""
     def __init__(
         self,
         *,
@@ -8604,7 +10739,9 @@ class RemoteLogSegmentMetadataRecord(Message):
 class RemoteLogSegmentMetadataSnapshotRecord(Message):
     class SegmentLeaderEpochEntry(StructBase):
         leader_epoch: int
+        """Epoch of the leader; it grows with every election."""
         offset: int
+        """First offset of the epoch."""
         def __init__(
             self,
             *,
@@ -8613,16 +10750,27 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     segment_id: UUID
+    """Id of the remote segment."""
     start_offset: int
+    """First offset of the range."""
     end_offset: int
+    """Offset after the last record."""
     broker_id: int
+    """Id of the broker."""
     max_timestamp_ms: int
+    """Time after which the token cannot be renewed, in milliseconds since 1970."""
     event_timestamp_ms: int
+    """Time of the event in milliseconds since 1970."""
     segment_leader_epochs: list[RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry]
+    """Leader epochs of the segment, with their start offsets."""
     segment_size_in_bytes: int
+    """Size of the segment in bytes."""
     custom_metadata: _Bytes | None
+    """Bytes of the plugin of remote storage."""
     remote_log_segment_state: int
+    """State of the remote segment: copy or deletion, started or finished."""
     txn_index_empty: bool
+    """Whether the segment has no aborted transactions."""
     def __init__(
         self,
         *,
@@ -8643,8 +10791,11 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
 class RemoteLogSegmentMetadataUpdateRecord(Message):
     class TopicIdPartitionEntry(StructBase):
         name: str
+        """Name of the topic."""
         id: UUID
+        """Id of the topic."""
         partition: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -8655,7 +10806,9 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         ) -> None: ...
     class RemoteLogSegmentIdEntry(StructBase):
         topic_id_partition: RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry
+        """The topic and the partition."""
         id: UUID
+        """Random id of the segment."""
         def __init__(
             self,
             *,
@@ -8664,10 +10817,15 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     remote_log_segment_id: RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry
+    """Id of the remote segment."""
     broker_id: int
+    """Id of the broker."""
     event_timestamp_ms: int
+    """Time of the event in milliseconds since 1970."""
     custom_metadata: _Bytes | None
+    """Bytes of the plugin of remote storage."""
     remote_log_segment_state: int
+    """State of the remote segment: copy or deletion, started or finished."""
     def __init__(
         self,
         *,
@@ -8682,8 +10840,11 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
 class RemotePartitionDeleteMetadataRecord(Message):
     class TopicIdPartitionEntry(StructBase):
         name: str
+        """Name of the topic."""
         id: UUID
+        """Id of the topic."""
         partition: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -8693,9 +10854,13 @@ class RemotePartitionDeleteMetadataRecord(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     topic_id_partition: RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry
+    """The topic and the partition."""
     broker_id: int
+    """Id of the broker."""
     event_timestamp_ms: int
+    """Time of the event in milliseconds since 1970."""
     remote_partition_delete_state: int
+    """State of the deletion: marked, started or finished."""
     def __init__(
         self,
         *,
@@ -8709,7 +10874,9 @@ class RemotePartitionDeleteMetadataRecord(Message):
 class SubscriptionInfoData(Message):
     class TaskId(StructBase):
         topic_group_id: int
+        """Number of the subtopology."""
         partition: int
+        """Number of the partition."""
         def __init__(
             self,
             *,
@@ -8719,7 +10886,9 @@ class SubscriptionInfoData(Message):
         ) -> None: ...
     class PartitionToOffsetSum(StructBase):
         partition: int
+        """Number of the partition."""
         offset_sum: int
+        """Sum of the offsets of the task's changelogs."""
         def __init__(
             self,
             *,
@@ -8729,10 +10898,15 @@ class SubscriptionInfoData(Message):
         ) -> None: ...
     class TaskOffsetSum(StructBase):
         topic_group_id: int
+        """Number of the subtopology."""
         partition: int
+        """Number of the partition."""
         offset_sum: int
+        """Sum of the offsets of the task's changelogs."""
         named_topology: str | None
+        """Name of the topology of the task, or null."""
         partition_to_offset_sum: list[SubscriptionInfoData.PartitionToOffsetSum]
+        """Partitions of the subtopology, with their progress."""
         def __init__(
             self,
             *,
@@ -8745,7 +10919,9 @@ class SubscriptionInfoData(Message):
         ) -> None: ...
     class ClientTag(StructBase):
         key: _Bytes
+        """Name of the tag."""
         value: _Bytes
+        """Value of the tag."""
         def __init__(
             self,
             *,
@@ -8754,15 +10930,25 @@ class SubscriptionInfoData(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     version: int
+    """Version of the subscription."""
     latest_supported_version: int
+    """Latest version of the subscription that the sender can read."""
     process_id: UUID
+    """Id of the process; its members share state directories."""
     prev_tasks: list[SubscriptionInfoData.TaskId]
+    """Tasks that were active before."""
     standby_tasks: list[SubscriptionInfoData.TaskId]
+    """Tasks that were standby before."""
     user_end_point: _Bytes
+    """Address at which the application answers queries."""
     task_offset_sums: list[SubscriptionInfoData.TaskOffsetSum]
+    """Progress of each task."""
     unique_field: int
+    """Number that changes with every subscription, so that the assignment is computed again."""
     error_code: int
+    """Error that the instance reports; 0 is none."""
     client_tags: list[SubscriptionInfoData.ClientTag]
+    """Tags of the client, which the assignment of standby tasks uses."""
     def __init__(
         self,
         *,
@@ -8781,6 +10967,7 @@ class SubscriptionInfoData(Message):
 
 class TransactionLogKey(Message):
     transactional_id: str
+    """Name under which the producer keeps transactions over restarts."""
     def __init__(
         self,
         *,
@@ -8791,7 +10978,9 @@ class TransactionLogKey(Message):
 class TransactionLogValue(Message):
     class PartitionsSchema(StructBase):
         topic: str
+        """Name of the topic."""
         partition_ids: list[int]
+        """Numbers of the partitions."""
         def __init__(
             self,
             *,
@@ -8800,16 +10989,27 @@ class TransactionLogValue(Message):
             unknown_tagged_fields: _Tags = ...,
         ) -> None: ...
     producer_id: int
+    """Id that the broker gave to the producer."""
     previous_producer_id: int
+    """Producer id before the current one, or -1."""
     next_producer_id: int
+    """Producer id that follows."""
     producer_epoch: int
+    """Epoch of the producer; an older epoch is fenced."""
     next_producer_epoch: int
+    """Producer epoch of the next producer id."""
     transaction_timeout_ms: int
+    """Milliseconds after which the coordinator aborts an open transaction."""
     transaction_status: int
+    """State of the transaction, as a number."""
     transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None
+    """Partitions in the transaction; null if it is empty."""
     transaction_last_update_timestamp_ms: int
+    """Time of the last change in milliseconds since 1970."""
     transaction_start_timestamp_ms: int
+    """Time at which the transaction began, in milliseconds since 1970, or -1."""
     client_transaction_version: int
+    """Level of `transaction.version` that the client uses."""
     def __init__(
         self,
         *,

@@ -1,7 +1,10 @@
 """The schema notation: text to model, with every rule checked, and text to canonical text.
 
 Rules:
-- One fact per line; indentation by two spaces is nesting; `#` starts a comment.
+- One fact per line; indentation by two spaces is nesting; `#` starts a comment. The comment behind a field is its
+  description.
+- `sent by SENDERS to RECEIVERS` is the route of an API. `forwarded to controller` marks an API that brokers forward.
+  `cluster action` marks an API between brokers and controllers, which clients are not allowed.
 - Field: `Name: TYPE[?[RANGE]] [vRANGE] [@TAG] [= DEFAULT] [legacy] [ignorable] [key]`, in that order.
 - `message NAME id N` is a record of type N in a frame of its own (metadata, remote log metadata). `message NAME key N`
   and `message NAME value N` are the key and the value of a coordinator's record of type N. A stored key begins with its
@@ -43,7 +46,11 @@ FIELD: Final = re.compile(
 )
 STRUCT: Final = re.compile(rf"struct (?P<name>{NAME})(?: v(?P<versions>{RANGE}))?")
 FLAGS: Final = ("legacy", "ignorable", "key")
-HEADERS: Final = ("api", "message", "versions", "flexible", "deprecated", "unstable", "listeners")
+HEADERS: Final = (
+    *("api", "message", "versions", "flexible", "deprecated", "unstable", "listeners"),
+    *("sent", "forwarded", "cluster"),
+)
+_OF_APIS: Final = ("deprecated", "unstable", "listeners", "sent", "forwarded", "cluster")
 SECTIONS: Final = ("request", "response", "fields")
 
 
@@ -113,21 +120,45 @@ class Parser:
         if unstable is not None and unstable[1] != "latest":
             self._fail(unstable[0], "expected `unstable latest`")
         listeners = tuple(self.headers.get("listeners", (0, ""))[1].split())
+        senders, receivers = self._route()
+        for word, rest in (("forwarded", "to controller"), ("cluster", "action")):
+            if word in self.headers and self.headers[word][1] != rest:
+                self._fail(self.headers[word][0], f"expected `{word} {rest}`")
         request, response = (
             self._body(name + kind.title(), kind, key, versions, flexible) for kind in ("request", "response")
         )
         api = ApiSchema(
-            key, name, versions, flexible, deprecated, unstable is not None, listeners, request, response, self.place
+            key=key,
+            name=name,
+            versions=versions,
+            flexible=flexible,
+            deprecated=deprecated,
+            latest_unstable=unstable is not None,
+            listeners=listeners,
+            request=request,
+            response=response,
+            place=self.place,
+            senders=senders,
+            receivers=receivers,
+            forwarded="forwarded" in self.headers,
+            cluster_action="cluster" in self.headers,
         )
         rules.check_file_name(PurePath(self.place).stem, f"{key:03d}", name, self.place, number)
         return api
+
+    def _route(self) -> tuple[str, str]:
+        number, text = self.headers.get("sent", (0, ""))
+        match = re.fullmatch(r"by (.+?) to (.+)", text)
+        if match is None and number:
+            self._fail(number, "expected `sent by SENDERS to RECEIVERS`")
+        return (match[1], match[2]) if match else ("", "")
 
     def _message(self, versions: Versions, flexible: Versions) -> MessageSchema:
         number, text = self.headers.get("message", (1, ""))
         match = re.fullmatch(rf"({NAME})(?: (id|key|value) (\d+))?", text)
         if match is None:
             self._fail(number, "expected `message NAME`, or `message NAME id N` (or key N, value N)")
-        for word in ("deprecated", "unstable", "listeners"):
+        for word in _OF_APIS:
             if word in self.headers:
                 self._fail(self.headers[word][0], f"{word} belongs to an api, not to a message")
         if set(self.sections) != {"fields"}:
@@ -228,6 +259,7 @@ class SectionReader:
             legacy="legacy" in flags,
             line=line.number,
             struct=struct,
+            description=line.comment.lstrip("# "),
         )
         rules.check_field(result, self.flexible, self.versions, self.place)
         return rules.with_default(result, match["default"], self.place)

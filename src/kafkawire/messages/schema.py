@@ -108,7 +108,7 @@ class Struct(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One field: its type, its versions, the versions in which it is nullable, its tag, and its default."""
+    """One field: its type, versions, the versions in which it is nullable, its tag, default and description."""
 
     name: str
     type: str
@@ -123,6 +123,7 @@ class Field(NamedTuple):
     legacy: bool
     line: int
     struct: Struct | None = None
+    description: str = ""
 
     @property
     def attribute(self) -> str:
@@ -169,6 +170,10 @@ class ApiSchema(NamedTuple):
     request: MessageSchema
     response: MessageSchema
     place: str
+    senders: str = ""
+    receivers: str = ""
+    forwarded: bool = False  # a broker forwards it to the controller
+    cluster_action: bool = False  # only brokers and controllers may send it
 
 
 @cache

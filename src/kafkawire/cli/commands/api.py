@@ -91,10 +91,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _list_apis(*, as_json: bool) -> int:
     rows = (
-        (each.key, each.name, str(each.versions), _from(each.flexible), _range(each.schema.deprecated), _unstable(each))
+        (
+            *(each.key, each.name, str(each.versions), _from(each.flexible), _range(each.schema.deprecated)),
+            *(_unstable(each), each.schema.senders, each.schema.receivers, ", ".join(each.schema.listeners)),
+            *(each.schema.forwarded, each.schema.cluster_action),
+        )
         for each in apis()
     )
-    output.print_rows(("key", "name", "versions", "flexible", "deprecated", "unstable"), rows, as_json=as_json)
+    columns = (
+        *("key", "name", "versions", "flexible", "deprecated", "unstable"),
+        *("sent_by", "sent_to", "listeners", "forwarded", "cluster_action"),
+    )
+    output.print_rows(columns, rows, as_json=as_json)
     return 0
 
 
@@ -151,6 +159,8 @@ def _print_fields(schema: MessageSchema, target: Api | None, version: int, *, as
         output.print_json({"message": schema.name, "version": version, **_as_object(field)} for field in fields)
         return
     print(output.coloured(f"{schema.name} v{version}", "bold") + f"  {_about(schema, target, version)}")
+    if target is not None and schema.kind == "request":
+        print(f"  {_route(target)}")
     if not fields:
         print("  no fields")
         return
@@ -158,8 +168,9 @@ def _print_fields(schema: MessageSchema, target: Api | None, version: int, *, as
     rows = []
     for field in fields:
         parent = ranges.get(field.path.rpartition(".")[0], schema.versions)
-        rows.append(("  " * field.depth + field.name, field.type, field.default or "", _more(field, schema, parent)))
-    output.print_rows(("field", "type", "default", "more"), rows)
+        more = _more(field, schema, parent)
+        rows.append(("  " * field.depth + field.name, field.type, field.default or "", more, field.description))
+    output.print_rows(("field", "type", "default", "more", "description"), rows)
 
 
 def _about(schema: MessageSchema, target: Api | None, version: int) -> str:
@@ -174,6 +185,15 @@ def _about(schema: MessageSchema, target: Api | None, version: int) -> str:
         parts.append(f"record type {schema.key}")
     parts.append("flexible: every struct ends with tags" if schema.is_flexible(version) else "not flexible")
     return ", ".join(parts)
+
+
+def _route(target: Api) -> str:
+    """The senders and receivers of the request, its listeners, and whether brokers forward it."""
+    known = target.schema
+    parts = [f"sent by {known.senders} to {known.receivers}", f"listeners {', '.join(known.listeners)}"]
+    parts += ["forwarded to the controller"] if known.forwarded else []
+    parts += ["cluster action"] if known.cluster_action else []
+    return "; ".join(parts)
 
 
 def _more(field: WireField, schema: MessageSchema, parent: Versions) -> str:

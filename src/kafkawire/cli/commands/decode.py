@@ -77,6 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--topic", metavar="NAME", help="the topic of --records; keys and values of Kafka's internal topics are decoded"
     )
     parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")
+    parser.add_argument(
+        "--describe", "--tree", action="store_true", help="also print the description of each field, below it"
+    )
     parser.add_argument("--no-color", action="store_true", help="do not use colours")
     parser.add_argument("--json", action="store_true", help="print JSON, one object per frame")
 
@@ -241,7 +244,8 @@ def _print_text(explanation: Explanation, number: int, args: argparse.Namespace)
         print()
     print(_paint(args, title, "bold"))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in render_text(explanation, full=args.full, width=width, paint=partial(_paint, args)):
+    drawn = render_text(explanation, full=args.full, describe=args.describe, width=width, paint=partial(_paint, args))
+    for line in drawn:
         print(line)
 
 

@@ -15,6 +15,7 @@ from zlib import crc32
 from kafkawire._codec.errors import DecodeError
 from kafkawire.inspect._explain.cursor import INT8, INT32, INT64, UINT32, Cursor, fault_of
 from kafkawire.inspect._explain.decompressed import codec_name, open_packed
+from kafkawire.inspect._explain.descriptions import MESSAGE, described
 from kafkawire.inspect._explain.payloads import add_payload, open_key, open_value, take_payload
 from kafkawire.inspect._explain.tree import Fault, Node
 from kafkawire.inspect._explain.value_names import utc
@@ -77,6 +78,7 @@ def _message(view: memoryview, start: int, end: int, topic: str | None, base: in
             raise DecodeError(cursor.position, "the end of the message", f"{end - cursor.position} bytes more")
     except DecodeError as error:
         cursor.fail(root, name, "bytes?", fault_of(error))
+    described(root.children(), MESSAGE)
     return list(root.children())
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.inspect._explain.cursor import INT8, INT16, INT32, INT64, UINT32, Cursor
 from kafkawire.inspect._explain.decompressed import codec_name, open_packed
+from kafkawire.inspect._explain.descriptions import BATCH, described
 from kafkawire.inspect._explain.legacy import add_crc, explain_message
 from kafkawire.inspect._explain.records import BatchContext, explain_records
 from kafkawire.inspect._explain.tree import Fault, Node
@@ -170,6 +171,7 @@ def _cut_batch(view: memoryview, start: int, end: int, topic: str | None, proble
                 break
             cursor.leaf(root, name, kind, cursor.fixed(form))
         cursor.fail(root, "rest", "bytes", problem)
+        described(root.children(), BATCH)
         return list(root.children())
     fields = _batch(view, start, end, topic, is_cut=True)
     return [*fields, Node("rest", end, 0, "bytes", fault=problem)]
@@ -203,6 +205,7 @@ def _batch(view: memoryview, start: int, end: int, topic: str | None, *, is_cut:
     add("base_sequence", "int32", INT32, _none)
     count = add("record_count", "int32", INT32)
     _add_records(root, view, cursor.position, end, batch, count)
+    described(root.children(), BATCH)
     return list(root.children())
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from kafkawire._codec.errors import DecodeError
 from kafkawire.inspect._explain.cursor import INT8, INT16, INT64, Cursor, StopWalkError, fault_of, read_varint
+from kafkawire.inspect._explain.descriptions import HEADER, RECORD, described
 from kafkawire.inspect._explain.payloads import add_payload, open_key, open_value, take_payload
 from kafkawire.inspect._explain.tree import Fault, Node
 from kafkawire.inspect._explain.value_names import utc
@@ -122,6 +123,7 @@ def _record(view: memoryview, start: int, end: int, batch: BatchContext) -> list
         cursor.fail(root, name, kind, fault_of(error))
     except StopWalkError:
         pass
+    described(root.children(), RECORD)
     return list(root.children())
 
 
@@ -154,3 +156,4 @@ def _add_header(cursor: Cursor, headers: Node, index: str) -> None:
         raise StopWalkError from error
     finally:
         cursor.close(node)
+        described(node.children(), HEADER)

@@ -34,12 +34,13 @@ class Fault:
 class Node:
     """A span of a space: a leaf with a value, or a parent of smaller spans.
 
-    `type` is the type on the wire, and `note` explains the value.
+    `type` is the type on the wire, `note` explains the value, and `description` the field.
     """
 
     __slots__ = (
         "_children",
         "_expand",
+        "description",
         "fault",
         "framing",
         "inner",
@@ -67,6 +68,7 @@ class Node:
     ) -> None:
         self.name, self.offset, self.length = name, offset, length
         self.type, self.value, self.note = kind, value, note
+        self.description = ""
         self.framing, self.fault, self.inner = framing, fault, inner
         self._children: list[Node] | None = None
         self._expand = expand
@@ -86,6 +88,11 @@ class Node:
         else:
             self._children.append(child)
         return child
+
+    def describe_last(self, text: str) -> None:
+        """Set the description of the child that was appended last."""
+        if self._children:
+            self._children[-1].description = text
 
     def __repr__(self) -> str:
         return f"<{self.name or 'root'} {self.type} at {self.offset}+{self.length}: {self.value!r}>"

@@ -36,6 +36,7 @@ class WireField:
     versions: Versions
     ignorable: bool
     key: bool
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def _fields(struct: Struct, schema: MessageSchema, version: int | None, prefix: 
             versions=field.versions,
             ignorable=field.ignorable,
             key=field.is_key,
+            description=field.description,
         )
         if field.struct is not None:
             yield from _fields(field.struct, schema, version, path, depth + 1)

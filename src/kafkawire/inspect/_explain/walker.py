@@ -28,6 +28,7 @@ from kafkawire._codec.errors import (
     fault,
 )
 from kafkawire.inspect._explain.cursor import INT8, INT16, INT32, Cursor, StopWalkError, fault_of
+from kafkawire.inspect._explain.descriptions import descriptions_of
 from kafkawire.inspect._explain.tree import Node
 from kafkawire.inspect._explain.value_names import note_on
 
@@ -51,11 +52,12 @@ class Opening(NamedTuple):
 class Walker(Cursor):
     """Walks one message; `opener` returns the content of its bytes and records, if it is known."""
 
-    __slots__ = ("message", "nodes", "opener", "scopes")
+    __slots__ = ("descriptions", "message", "nodes", "opener", "scopes")
 
     def __init__(self, view: memoryview, start: int, end: int, message: str, opener: Opener | None) -> None:
         super().__init__(view, start, end)
         self.message, self.opener = message, opener
+        self.descriptions = descriptions_of(message)
         self.scopes: list[dict[str, Any]] = []
         self.nodes = 0
 
@@ -86,6 +88,12 @@ class Walker(Cursor):
             self.fail(parent, "trailing", "bytes", fault_of(error))
 
     def _field(self, step: p.Step, parent: Node) -> None:
+        try:
+            self._read_field(step, parent)
+        finally:
+            parent.describe_last(self.descriptions.get(step.slot, ""))
+
+    def _read_field(self, step: p.Step, parent: Node) -> None:
         name = step.slot.attribute
         try:
             self._count()

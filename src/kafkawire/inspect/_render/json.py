@@ -1,7 +1,8 @@
 """A tree as JSON objects.
 
 Rules:
-- A leaf has `bytes` in hex and its `value`; a parent has `children`. Empty notes and absent faults are left out.
+- A leaf has `bytes` in hex and its `value`; a parent has `children`. Empty notes, absent descriptions and faults
+  are left out.
 - Values of bytes are hex, and UUIDs are as Kafka prints them. Floats that JSON cannot express are strings.
 - Placeholders of the input are ?? in `bytes`, and their values are null.
 - Decompressed bytes are in `unpacked`, with their own offsets.
@@ -45,6 +46,8 @@ def _node(space: Space, node: Node) -> dict[str, Any]:
         result["value"] = plain(node.value) if space.is_known(node.offset, node.end) else None
     if node.note:
         result["note"] = node.note
+    if node.description:
+        result["description"] = node.description
     if node.fault is not None:
         result["fault"] = _fault(node.fault)
     if node.inner is not None:

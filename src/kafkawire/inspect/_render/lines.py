@@ -41,6 +41,7 @@ class Line:
     note: str
     is_branch: bool
     fault: str
+    description: str = ""
     unknown: frozenset[int] = frozenset()
     """The places in `raw` that are placeholders."""
 
@@ -72,6 +73,7 @@ def _lines(space: Space, nodes: Sequence[Node], depth: int, mark: str, full: boo
             note=node.note if is_known else _PLACEHOLDER,
             is_branch=bool(rest) and inline is None,
             fault=str(node.fault or ""),
+            description=node.description,
             unknown=frozenset(
                 at for at in range(len(raw)) if not space.is_known(node.offset + at, node.offset + at + 1)
             )

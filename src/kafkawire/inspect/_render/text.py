@@ -3,7 +3,7 @@
 Rules:
 - Bytes and values are shortened to fit. With `full` they are not, and bytes continue on the next lines.
 - An offset in decompressed bytes has the prefix `>`.
-- A fault is on the line after its bytes.
+- A fault is on the line after its bytes. The description of a field is on the line after it, if it is asked for.
 - The type of a node with children may exceed its column, because only a count follows it.
 """
 
@@ -31,11 +31,20 @@ _COMFORTABLE_VALUE: Final = 45  # a timestamp and its time
 
 
 def render_text(
-    explanation: Explanation, *, full: bool = False, width: int | None = None, paint: Paint
+    explanation: Explanation,
+    *,
+    full: bool = False,
+    describe: bool = False,
+    width: int | None = None,
+    paint: Paint,
 ) -> Iterator[str]:
-    """The lines of a tree; `width` is that of the terminal, and `paint(text, style)` colours a text."""
+    """The lines of a tree; `width` is that of the terminal, and `paint(text, style)` colours a text.
+
+    With `describe`, the description of a field is on the line below it.
+    """
     lines = list(tree_lines(explanation.space, full=full))
     columns = _Columns(lines, full, width, paint)
+    columns.describe = describe
     yield columns.heading()
     for line in lines:
         yield from columns.rows(line)
@@ -43,6 +52,8 @@ def render_text(
 
 class _Columns:
     """The widths that fit all lines."""
+
+    describe = False
 
     def __init__(self, lines: list[Line], full: bool, width: int | None, paint: Paint) -> None:
         self.full, self.paint = full, paint
@@ -85,10 +96,12 @@ class _Columns:
         if self.full:
             for row in rows[1:]:
                 yield f"{'':{self.offset}}{_GAP}{paint(' '.join(row), 'cyan')}"
+        indent = len(line.label) - len(line.label.lstrip())
+        blank = " " * (self.offset + hexes + 2 * len(_GAP) + indent)
         if line.fault:
-            indent = len(line.label) - len(line.label.lstrip())
-            blank = " " * (self.offset + hexes + 2 * len(_GAP) + indent)
             yield blank + paint(f"^ {line.fault}", "red")
+        if self.describe and line.description:
+            yield blank + paint(f"# {line.description}", "dim")
 
     def _hex_width(self) -> int:
         return self.bytes * 3 - 1
