@@ -18,7 +18,7 @@ from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest
 if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker
 
-LINE = re.compile(r'(# (HELP|TYPE) .+|[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [-+.e0-9]+)')
+LINE = re.compile(r'(# (HELP|TYPE) .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? [-+.e0-9]+)')
 
 
 def test_requests_errors_and_logs_are_on_the_page(kafka_broker: RunningBroker, kafka_topic: str) -> None:
@@ -33,6 +33,7 @@ def test_requests_errors_and_logs_are_on_the_page(kafka_broker: RunningBroker, k
         'kafkawire_requests_total{api="Metadata"} 1',
         'kafkawire_errors_total{api="Fetch",error="OFFSET_OUT_OF_RANGE"} 1',
         'kafkawire_request_seconds_count{api="Fetch"} 1',
+        'kafkawire_client_requests_total{client_id="peer"} 2',
         "kafkawire_connections 1",
         f'kafkawire_log_end_offset{{topic="{kafka_topic}",partition="0"}} 0',
     ):

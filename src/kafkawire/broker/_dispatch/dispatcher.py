@@ -211,6 +211,7 @@ class Dispatcher:
             metrics.count_error(code, times)
         seconds = perf_counter() - call.started
         metrics.add(call.size, size, seconds)
+        self.metrics.clients.add(call.context.client_id, call.size, size)
         if self._debug_enabled:
             _log_request(call, size, seconds)
         return call.frame

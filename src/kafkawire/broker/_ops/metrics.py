@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker._ops.client_metrics import ClientMetrics
 from kafkawire.messages.errors import error
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Metrics:
     def __init__(self) -> None:
         self.connections = self.connections_total = 0
         self.refused: dict[str, int] = {}
+        self.clients = ClientMetrics()
         self._apis: dict[str, ApiMetrics] = {}
 
     def of(self, api: str) -> ApiMetrics:
@@ -89,6 +91,7 @@ class Metrics:
         yield from _family("kafkawire_request_seconds", "histogram", "Time from request to answer.")
         for name, each in apis:
             yield from _histogram(name, each)
+        yield from self._client_lines()
         yield from _family("kafkawire_connections", "gauge", "Connections that are open.")
         yield f"kafkawire_connections {self.connections}"
         yield from _family("kafkawire_connections_total", "counter", "Connections that were accepted.")
@@ -96,6 +99,19 @@ class Metrics:
         yield from _family("kafkawire_connections_closed_total", "counter", "Connections that the broker closed.")
         for reason, count in sorted(self.refused.items()):
             yield f'kafkawire_connections_closed_total{{reason="{reason}"}} {count}'
+
+    def _client_lines(self) -> Iterator[str]:
+        clients = [(_escaped(name), counts) for name, counts in self.clients.shown()]
+        yield from _family("kafkawire_client_requests_total", "counter", "Requests, by the client ids with the most.")
+        yield from (f'kafkawire_client_requests_total{{client_id="{name}"}} {each.requests}' for name, each in clients)
+        yield from _family("kafkawire_client_request_bytes_total", "counter", "Bytes of requests, by client id.")
+        yield from (
+            f'kafkawire_client_request_bytes_total{{client_id="{name}"}} {each.bytes_in}' for name, each in clients
+        )
+        yield from _family("kafkawire_client_response_bytes_total", "counter", "Bytes of responses, by client id.")
+        yield from (
+            f'kafkawire_client_response_bytes_total{{client_id="{name}"}} {each.bytes_out}' for name, each in clients
+        )
 
 
 def _histogram(name: str, each: ApiMetrics) -> Iterator[str]:

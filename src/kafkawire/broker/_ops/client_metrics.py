@@ -1,0 +1,80 @@
+"""The requests and bytes of each client id, in bounded memory.
+
+Rules:
+- The page shows the clients with the most requests, SHOWN at most. All others are one line, `other`.
+- At most TRACKED ids are kept, each cut to LONGEST characters. If there are more, those with the fewest requests are
+  added to `other`; an id that comes back begins again at 0.
+- A client without an id has the empty one. A client that is named `other` is counted with the others.
+"""
+
+from __future__ import annotations
+
+from heapq import nlargest, nsmallest
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHOWN: Final = 50
+TRACKED: Final = 1000
+LONGEST: Final = 128
+OTHER: Final = "other"
+_DROPPED: Final = TRACKED // 10
+
+
+class ClientCounts:
+    """The numbers of one client."""
+
+    __slots__ = ("bytes_in", "bytes_out", "requests")
+
+    def __init__(self) -> None:
+        self.requests = self.bytes_in = self.bytes_out = 0
+
+    def include(self, counts: ClientCounts) -> None:
+        """Add the numbers of another client."""
+        self.requests += counts.requests
+        self.bytes_in += counts.bytes_in
+        self.bytes_out += counts.bytes_out
+
+
+class ClientMetrics:
+    """The numbers of all clients."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, ClientCounts] = {}
+        self._others = ClientCounts()
+
+    def add(self, client_id: str | None, bytes_in: int, bytes_out: int) -> None:
+        """Count one request."""
+        counts = self._clients.get(client_id or "")
+        if counts is None:
+            counts = self._begin((client_id or "")[:LONGEST])
+        counts.requests += 1
+        counts.bytes_in += bytes_in
+        counts.bytes_out += bytes_out
+
+    def shown(self) -> Iterator[tuple[str, ClientCounts]]:
+        """The clients with the most requests by name, then the others together."""
+        most = nlargest(SHOWN, self._clients.items(), key=lambda item: item[1].requests)
+        named = {name for name, _ in most}
+        others = ClientCounts()
+        others.include(self._others)
+        for name, counts in self._clients.items():
+            if name not in named:
+                others.include(counts)
+        yield from sorted(most, key=lambda item: item[0])
+        if others.requests:
+            yield OTHER, others
+
+    def _begin(self, name: str) -> ClientCounts:
+        if name == OTHER:
+            return self._others
+        known = self._clients.get(name)
+        if known is not None:
+            return known
+        if len(self._clients) >= TRACKED:
+            for least, counts in nsmallest(_DROPPED, self._clients.items(), key=lambda item: item[1].requests):
+                self._others.include(counts)
+                del self._clients[least]
+        counts = self._clients[name] = ClientCounts()
+        return counts
