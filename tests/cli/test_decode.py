@@ -71,9 +71,31 @@ def test_a_response_needs_its_api_and_version(api: str, capsys: Captured) -> Non
 
 
 @pytest.mark.parametrize(
+    ("data", "hint", "shown"),
+    [
+        (RESPONSE.hex(), "perhaps a response; use --response --api NAME --version N", "correlation_id  int32"),
+        ("ffffffff0003", "not a known request", "expected a frame of -1 bytes, found 2"),
+        ("0000000a00630000 00000007 ffff", "perhaps a response", "expected the key of an API, found 99"),
+        ("7fffffff0001000c00000001", "not a known request", "1 (Fetch)"),
+        ("00000000", "one frame, but not a known request", "expected 2 more bytes, found 0"),
+        ("00", "these 1 bytes are not a known request", "expected 2 more bytes, found 1"),
+        ("474554202f20485454502f312e31", "this looks like HTTP on a Kafka port", "1195725856"),
+        ("160301020001", "this looks like TLS on a plaintext port", "369295618"),
+    ],
+)
+def test_bytes_that_nothing_recognises_have_a_tree_with_faults(
+    data: str, hint: str, shown: str, capsys: Captured
+) -> None:
+    assert main(["decode", data]) == 1
+    printed = capsys.readouterr()
+    assert hint in printed.err
+    assert shown in printed.out
+    assert "^ expected" in printed.out
+
+
+@pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([RESPONSE.hex()], "perhaps a response; use --response --api NAME --version N"),
         ([RESPONSE.hex(), "--response"], "use --response --api NAME --version N"),
         ([RESPONSE.hex(), "--response", "--api", "Heartbeat"], "--version N"),
         ([RESPONSE.hex(), "--response", "--api", "Heartbeet", "--version", "1"], "did you mean Heartbeat?"),

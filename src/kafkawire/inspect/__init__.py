@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         explain_anything,
         explain_requests,
         explain_responses,
+        explain_unrecognised,
         versions_that_fit,
     )
     from kafkawire.inspect._explain.repair import Repair, find_repair
@@ -200,6 +201,7 @@ _SHARED = {
     "explain_exchange": "_tables.selection",
     "explain_requests": "_explain.guess",
     "explain_responses": "_explain.guess",
+    "explain_unrecognised": "_explain.guess",
     "fault_text": "_logdir.tables",
     "fields_of": "_explain.versions",
     "find_partitions": "_logdir.segments",

@@ -22,7 +22,7 @@ def check_size(size: int, max_size: int, beginning: memoryview | bytes, offset: 
     if 0 <= size <= max_size:
         return size
     found = f"a frame of {size} bytes" if size >= 0 else f"a negative frame size ({size})"
-    raise FrameError(f"{found} at stream offset {offset}: expected 0 to {max_size}{_looks_like(bytes(beginning[:8]))}")
+    raise FrameError(f"{found} at stream offset {offset}: expected 0 to {max_size}{looks_like(bytes(beginning[:8]))}")
 
 
 def frame(parts: list[bytes | memoryview]) -> list[bytes | memoryview]:
@@ -49,7 +49,8 @@ def unframe(data: bytes | bytearray | memoryview) -> memoryview:
     return view
 
 
-def _looks_like(beginning: bytes) -> str:
+def looks_like(beginning: bytes) -> str:
+    """The protocol that bytes in place of a frame's size belong to, in words; empty if it is not known."""
     if beginning[:2] == b"\x16\x03":
         return "; this looks like TLS on a plaintext port"
     if beginning[:4] in (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN"):

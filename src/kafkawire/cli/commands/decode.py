@@ -29,6 +29,7 @@ from kafkawire.inspect import (
     explain_requests,
     explain_response,
     explain_responses,
+    explain_unrecognised,
     find_repair,
     packets_to_pcap,
     raw_or_hex,
@@ -195,7 +196,8 @@ def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
     try:
         explained = explain_anything(data)
     except UnknownBytesError as error:
-        raise UsageError(f"{error}; {_WHICH}, or --request, --message NAME, --records") from error
+        print(f"kafkawire: {error}; {_WHICH}, or --request, --message NAME, --records", file=sys.stderr)
+        return explain_unrecognised(data)
     what = "record batches" if explained[0].kind == "records" else "a request"
     if len(explained) > 1:
         what = f"{len(explained)} requests"

@@ -127,6 +127,15 @@ def explain_response(
     return frame.explained("response", target.name + "Response", version)
 
 
+def explain_unknown_response(data: Buffer) -> Explanation:
+    """The tree of a frame that may be a response to an unknown request: its size and correlation id."""
+    frame = _Frame(data, 0, None, True, _NO_TOPICS)
+    if frame.walk("header", "ResponseHeader", 0):
+        problem = Fault(frame.cursor.position, "the API and version of the request", "neither in a response")
+        frame.cursor.fail(frame.root, "body", "bytes", problem)
+    return frame.explained("frame", "", -1)
+
+
 def explain_message(
     data: Buffer, name: str, version: int | None = None, *, topics: Mapping[UUID, str] = _NO_TOPICS
 ) -> Explanation:

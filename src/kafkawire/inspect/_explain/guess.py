@@ -7,6 +7,7 @@ Rules:
   damaged or truncated batches, or a request without its size.
 - A response to one of the first requests of a connection begins like a Produce request. So a request without a client
   id is accepted only if it has no fault and, for Produce, has topics.
+- Bytes that nothing recognises are refused by `explain_anything`. `explain_unrecognised` reads them nevertheless.
 - Bytes after the last frame are explained as a truncated frame.
 """
 
@@ -17,10 +18,17 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.inspect._explain.cursor import INT16, INT32
-from kafkawire.inspect._explain.explain import Explanation, explain_records, explain_request, explain_response
+from kafkawire.inspect._explain.explain import (
+    Explanation,
+    explain_records,
+    explain_request,
+    explain_response,
+    explain_unknown_response,
+)
 from kafkawire.inspect._explain.record_batches import begins_with_batch, resembles_batch
 from kafkawire.inspect._explain.value_names import api_name
 from kafkawire.messages import UnknownMessageError, api
+from kafkawire.wire.frames import looks_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +69,18 @@ def explain_anything(data: Buffer) -> list[Explanation]:
         return explain_requests(view)
     whole = len(view) >= 4 and INT32.unpack_from(view)[0] == len(view) - 4
     what = "one frame, but not a known request: perhaps a response" if whole else "not a known request"
-    raise UnknownBytesError(f"these {len(view)} bytes are {what}")
+    raise UnknownBytesError(f"these {len(view)} bytes are {what}{looks_like(bytes(view[:4]))}")
+
+
+def explain_unrecognised(data: Buffer) -> list[Explanation]:
+    """The best trees of bytes that `explain_anything` refuses: requests with faults, or a frame of unknown content."""
+    view = memoryview(data).cast("B")
+    spans = list(_spans(view))
+    if len(view) >= 8 and spans[0][1] == 4 + INT32.unpack_from(view)[0] and not _may_be_header(view, 4):
+        return [explain_unknown_response(view)]
+    if len(view) < 4:
+        return [explain_request(view, sized=False)]
+    return [explain_request(view, start=start, end=end, sized=True) for start, end in spans]
 
 
 def explain_requests(data: Buffer, version: int | None = None) -> list[Explanation]:
@@ -125,6 +144,14 @@ def has_header(view: memoryview, at: int) -> bool:
         return bool(key != _PRODUCE and api_name(key) and version > api(key).versions.last)
     client = bytes(view[at + _SMALLEST_HEADER : at + _SMALLEST_HEADER + max(name, 0)])
     return len(client) == max(name, 0) and client.isascii() and client.decode("ascii").isprintable()
+
+
+def _may_be_header(view: memoryview, at: int) -> bool:
+    """Whether bytes could be the header of a request of an unknown API: small numbers, a client id that fits."""
+    if len(view) - at < _SMALLEST_HEADER:
+        return False
+    key, version, _, name = _HEADER.unpack_from(view, at)
+    return 0 < key < MOST_APIS and 0 <= version < _MOST_VERSIONS and -1 <= name <= len(view) - at - _SMALLEST_HEADER
 
 
 def _names_unknown_version(view: memoryview, at: int) -> bool:
