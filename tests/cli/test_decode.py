@@ -76,6 +76,7 @@ def test_a_response_needs_its_api_and_version(api: str, capsys: Captured) -> Non
         (RESPONSE.hex(), "perhaps a response; use --response --api NAME --version N", "correlation_id  int32"),
         ("ffffffff0003", "not a known request", "expected a frame of -1 bytes, found 2"),
         ("0000000a00630000 00000007 ffff", "perhaps a response", "expected the key of an API, found 99"),
+        ("0000000c 0012 0000 00000001 0003 6d65", "perhaps a response", "if header.client_id had a length of 2"),
         ("7fffffff0001000c00000001", "not a known request", "1 (Fetch)"),
         ("00000000", "one frame, but not a known request", "expected 2 more bytes, found 0"),
         ("00", "these 1 bytes are not a known request", "expected 2 more bytes, found 1"),

@@ -76,7 +76,8 @@ def explain_unrecognised(data: Buffer) -> list[Explanation]:
     """The best trees of bytes that `explain_anything` refuses: requests with faults, or a frame of unknown content."""
     view = memoryview(data).cast("B")
     spans = list(_spans(view))
-    if len(view) >= 8 and spans[0][1] == 4 + INT32.unpack_from(view)[0] and not _may_be_header(view, 4):
+    is_framed = len(view) >= _SMALLEST_REQUEST and spans[0][1] == 4 + INT32.unpack_from(view)[0]
+    if is_framed and not _may_be_header(view, 4):
         return [explain_unknown_response(view)]
     if len(view) < 4:
         return [explain_request(view, sized=False)]
@@ -147,11 +148,17 @@ def has_header(view: memoryview, at: int) -> bool:
 
 
 def _may_be_header(view: memoryview, at: int) -> bool:
-    """Whether bytes could be the header of a request of an unknown API: small numbers, a client id that fits."""
+    """Whether bytes could be the header of a request: the version of a known API, or small numbers and a client id.
+
+    A small correlation id of a response is read as a version of Produce, whose key is 0.
+    """
     if len(view) - at < _SMALLEST_HEADER:
         return False
     key, version, _, name = _HEADER.unpack_from(view, at)
-    return 0 < key < MOST_APIS and 0 <= version < _MOST_VERSIONS and -1 <= name <= len(view) - at - _SMALLEST_HEADER
+    if key and looks_like_request(view, at):
+        return True
+    left = len(view) - at - _SMALLEST_HEADER
+    return bool(0 < key < MOST_APIS and 0 <= version < _MOST_VERSIONS and -1 <= name <= left)
 
 
 def _names_unknown_version(view: memoryview, at: int) -> bool:
