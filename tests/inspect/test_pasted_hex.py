@@ -186,3 +186,28 @@ def test_what_is_left_out_without_a_size_is_an_error() -> None:
 def test_what_is_not_hex_is_still_refused(text: str) -> None:
     with pytest.raises(HexError):
         parse_hex(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["0000000c00120000...00026d65", "0000000c00120000[…]00026d65", "0000000c 00120000... 00026d65"]
+)
+def test_dots_between_digits_are_left_out_bytes(text: str, capsys: Captured) -> None:
+    assert main(["decode", text]) == 0
+    printed = capsys.readouterr().out
+    assert "?? ?? ?? ??    correlation_id" in printed
+    assert '"me"' in printed
+
+
+@pytest.mark.parametrize("size", ["XX XX XX XX", "????????"])
+def test_a_placeholder_for_the_size_has_the_size_of_the_frame(size: str, capsys: Captured) -> None:
+    assert main(["decode", f"{size} 0012 0000 00000001 0002 6d65"]) == 0
+    printed = capsys.readouterr().out
+    assert "?? ?? ?? ??  size" in printed
+    assert "18 (ApiVersions)" in printed
+    assert '"me"' in printed
+
+
+def test_dots_do_not_make_text_hex() -> None:
+    for text in ("0000000c0012...me", "00...zz", "0000000c...0"):
+        with pytest.raises(HexError):
+            parse_hex(text)

@@ -7,6 +7,7 @@ Rules:
   are a label, if they are not hex.
 - XX and ?? (in any number of pairs) stand for bytes that are not known. Three dots stand for bytes that were left out;
   the size at the start of the frame gives their number. Both are zeros in the result, and holes.
+- A hole in place of a frame's size has the size of the bytes that follow, so that the frame can be read.
 - All other text is an error. At least one byte must be known.
 """
 
@@ -23,8 +24,10 @@ _LONGEST_LABEL: Final = 80
 _BORDER: Final = re.compile(r"[\s|+:=\-\u2500-\u257f]*")
 _BARS: Final = re.compile(r"[|\u2502\u2503\u2551]")
 _PIECE: Final = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2}|[xX?]{2}|\.\.(?!\.))+)|(\[?\.\.\.\]?|\[?\u2026\]?)")
+_DOTS: Final = re.compile(r"\[?(?:\.\.\.|\u2026)")
 _SEPARATORS: Final = " \t\r,\"'(){}\u00a0"
 _MOST_LEFT_OUT: Final = 1 << 26
+_SIZE: Final = 4
 
 
 class Hole(NamedTuple):
@@ -72,6 +75,8 @@ def parse_pasted(text: str) -> PastedHex:
 def _filled(data: bytes, holes: list[Hole], left_out: tuple[int, int] | None) -> PastedHex:
     """The result, with the bytes that were left out."""
     if left_out is None:
+        if holes and holes[0] == (0, _SIZE):
+            data = max(len(data) - _SIZE, 0).to_bytes(_SIZE, "big") + data[_SIZE:]
         return PastedHex(data, tuple(holes))
     at, line = left_out
     missing = int.from_bytes(data[:4], "big") + 4 - len(data) if at >= 4 else 0
@@ -110,6 +115,11 @@ def _count(cell: str) -> int:
         return 0
 
 
+def _may_end(content: str, position: int) -> bool:
+    """Whether a run of digits may end here: at a separator, at three dots, or at the end."""
+    return position == len(content) or content[position] in _SEPARATORS or bool(_DOTS.match(content, position))
+
+
 def _pieces(number: int, content: str, line: str) -> list[str]:
     pieces = []
     position = 0
@@ -118,7 +128,7 @@ def _pieces(number: int, content: str, line: str) -> list[str]:
             position += 1
             continue
         found = _PIECE.match(content, position)
-        if found is None or (found.end() < len(content) and content[found.end()] not in _SEPARATORS):
+        if found is None or not (found[2] or _may_end(content, found.end())):
             column = line.find(content[position:]) + 1
             raise HexError(number, max(column, 1), f"{content[position : position + 12]!r} is not hex")
         pieces.append(found[1] or "...")
