@@ -34,6 +34,7 @@ from kafkawire.broker._metadata.start import take_over, topic_configs
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA, Topic, Topics
 from kafkawire.broker._net.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker._ops.fsync import Flusher
+from kafkawire.broker._security.scram_users import ScramUsers, no_token
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.transactions.service import Transactions
 from kafkawire.log import admit
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._coordinator import Coordinator
     from kafkawire.broker._fetch.watch import Watch
     from kafkawire.broker._security.listeners import Listeners
+    from kafkawire.broker._security.scram_users import TokenLogin
     from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes, FileSystem
@@ -118,6 +120,9 @@ class Node:
         self.producer_ids = ProducerIds(self.id)
         self.features = Features()
         """The finalized levels of features: `features.level(name)`."""
+        self.scram_users = ScramUsers()
+        self.token_login: TokenLogin = no_token
+        """The login of a delegation token."""
         self.acls = Entries()
         """The access control entries of the journal; nothing evaluates them yet."""
         self.leader_epoch = 0

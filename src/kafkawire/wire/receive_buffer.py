@@ -89,6 +89,10 @@ class ReceiveBuffer:
         self._filled = self._total = self._consumed = 0
         self._room = 0  # bytes of the large frame's memory that it may use so far
 
+    def limit(self, max_size: int) -> None:
+        """Refuse later frames above a size."""
+        self._max_size = max_size
+
     @property
     def pending(self) -> int:
         """Bytes that were received and are not taken yet."""

@@ -297,6 +297,18 @@ class Dispatcher:
             raise RefusedRequestError(f"{name}: {error}") from error
         return response
 
+    def refuse(self, frame: bytes | memoryview, peer: Peer, error: Exception) -> tuple[Sequence[Part], int]:
+        """The response of a request that may not be served, without a call of its handler."""
+        found = self._find_route(frame)
+        if isinstance(found, bytes):
+            return [found], len(found)
+        header, offset = RequestHeader.decode_prefix(frame, found.header_version, SIZE.size)
+        context = RequestContext(found.api, found.version, header.correlation_id, header.client_id, peer, len(frame))
+        call = Call(found, context, len(frame), perf_counter())
+        call.request = found.decode_body(frame, offset, AT_ONCE)
+        call.response = self._error_response(call, error)
+        return self.finish(call)
+
     def _find_route(self, frame: bytes | memoryview) -> Route | bytes:
         header = decode_request_header(frame)[0]
         key, version = header.request_api_key, header.request_api_version

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._node import Node
     from kafkawire.log import BackgroundWork
     from kafkawire.log.config import LogConfig
+    from kafkawire.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 
 T = TypeVar("T")
 _log = logging.getLogger("kafkawire.broker")
@@ -212,6 +213,15 @@ class Changes:
         yield partial(node.journal.write, list(config_records(kind, name, changes)))
         node.own_settings[kind].change(name, changes)
         log_event(f"{node.own_settings[kind].what} configured", name=name, settings=words(changes))
+
+    def scram_credentials(
+        self, records: Sequence[UserScramCredentialRecord | RemoveUserScramCredentialRecord]
+    ) -> BackgroundWork[None]:
+        """Set and remove SCRAM credentials of users."""
+        yield partial(self._node.journal.write, records)
+        for record in records:
+            self._node.scram_users.apply(record)
+        log_event("SCRAM users changed", users=len(records))
 
     def producer_id_block(self) -> BackgroundWork[None]:
         """Make the next block of producer ids durable, unless there are ids left."""

@@ -63,6 +63,7 @@ def _replay(node: Node) -> list[FeatureLevelRecord]:
             configs.change(name, changes)
     node.producer_ids.restore(state.next_producer_id)
     node.acls = state.acls
+    node.scram_users = state.scram_users
     node.leader_epoch = state.leader_epoch
     return node.features.restore(state.features)
 
@@ -96,7 +97,7 @@ def _is_removed(node: Node, name: str) -> bool:
 
 def _shorten_journal(node: Node) -> None:
     topics = sum(1 + topic.partitions + len(topic.configs) for topic in node.topics)
-    live = 2 + topics + len(node.acls)
+    live = 2 + topics + len(node.acls) + len(node.scram_users)
     live += sum(len(own) for configs in node.own_settings.values() for own in configs.own.values())
     if len(node.journal) > JOURNAL_SLACK + 4 * live:
         node.journal.replace(everything(node))

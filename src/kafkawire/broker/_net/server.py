@@ -21,6 +21,7 @@ from kafkawire.broker._net.acceptor import Acceptor
 from kafkawire.broker._net.budget import Budget
 from kafkawire.broker._net.connection import SCRATCH, Connection
 from kafkawire.broker._net.listeners import EVERYWHERE, CannotListenError
+from kafkawire.broker._net.sasl_connection import SaslConnection
 from kafkawire.broker._net.tls_handshakes import TlsHandshakes
 from kafkawire.broker._ops.event_log import log_event
 
@@ -146,7 +147,7 @@ class Server:
             make = TlsHandshakes(self, security.name, security.protocol.value, security.tls).make
 
         async def connected(accepted: socket.socket) -> None:
-            await make(accepted, lambda: Connection(self, self._dispatcher, security, accepted))
+            await make(accepted, lambda: self._connection(security, accepted))
 
         for _ in range(TRIES_FOR_A_PORT):
             port, *others = await self.acceptor.listen(host, place.port, backlog, connected)
@@ -158,6 +159,11 @@ class Server:
                 await self.acceptor.listen(host, port, backlog, connected)
                 return port
         raise OSError(errno.EADDRINUSE, f"no port found that every address of {place.host!r} has free")
+
+    def _connection(self, security: ListenerSecurity, accepted: socket.socket) -> Connection:
+        if security.sasl is None:
+            return Connection(self, self._dispatcher, security, accepted)
+        return SaslConnection(self, self._dispatcher, security, security.sasl, accepted)
 
     async def _connect(self, accepted: socket.socket, connected: Callable[[], Connection]) -> None:
         try:

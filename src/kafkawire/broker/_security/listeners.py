@@ -1,4 +1,4 @@
-"""The security of each listener: its protocol, its settings, and its TLS.
+"""The security of each listener: its protocol, its settings, its TLS and its SASL.
 
 Rules:
 - Everything is made when the broker is made, so that an invalid setting or certificate stops the start.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.broker._config.listener_settings import ListenerSettings
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker._security.sasl import ListenerSasl
 from kafkawire.broker._security.tls import ListenerTls
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 
@@ -33,8 +34,7 @@ class ListenerSecurity:
         self.protocol = protocol
         self.settings = ListenerSettings(config, name, protocol)
         self.tls: ListenerTls | None = None
-        if protocol.uses_sasl:
-            raise InvalidConfigError(f"listeners: {name} means {protocol.value}, and SASL is not served")
+        self.sasl = ListenerSasl(self.settings) if protocol.uses_sasl else None
         if protocol.uses_tls:
             self.tls = ListenerTls(self.settings, lambda: clock.elapsed() / 1000)
 

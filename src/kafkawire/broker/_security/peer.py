@@ -10,7 +10,10 @@ Rules:
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from kafkawire.broker._security.sasl_session import SaslSession
 
 USER: Final = "User"
 
@@ -62,7 +65,7 @@ class SecurityProtocol(Enum):
 class Peer:
     """The client at the other end of a connection."""
 
-    __slots__ = ("address", "listener", "principal", "protocol", "used_token")
+    __slots__ = ("address", "listener", "principal", "protocol", "session", "used_token")
 
     def __init__(
         self,
@@ -77,6 +80,8 @@ class Peer:
         self.principal = principal
         self.used_token = False
         """Whether the connection was authenticated by a delegation token."""
+        self.session: SaslSession | None = None
+        """The authentication by SASL; None on other listeners."""
 
     def __repr__(self) -> str:
         return f"Peer({self.principal}, {self.listener}, {self.protocol.value}, {self.address})"

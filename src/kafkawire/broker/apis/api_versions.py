@@ -38,6 +38,8 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
         for value in (request.client_software_name, request.client_software_version):
             if not _SOFTWARE.fullmatch(value):
                 raise InvalidRequestError(f"client software {value!r}: expected letters, digits, '-' and '.'")
+    if context.peer.session is not None:
+        context.peer.session.versions_answered()
     return ApiVersionsResponse(
         api_keys=_listed().api_keys,
         supported_features=[

@@ -1,7 +1,8 @@
-"""DescribeUserScramCredentials: v0. No user has credentials, so null returns none, and a named user is unknown.
+"""DescribeUserScramCredentials: v0. The mechanisms and iterations of users, never their keys.
 
 Rules:
-- A user that occurs once: RESOURCE_NOT_FOUND. One that occurs twice: DUPLICATE_RESOURCE, answered once.
+- Null or an empty list describes all users.
+- A user without credentials: RESOURCE_NOT_FOUND. One that occurs twice: DUPLICATE_RESOURCE, answered once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _MESSAGES: Final = {
+    ErrorCode.NONE: None,
     ErrorCode.RESOURCE_NOT_FOUND: "the user has no credentials",
     ErrorCode.DUPLICATE_RESOURCE: "the user is named more than once",
 }
@@ -27,16 +29,24 @@ _MESSAGES: Final = {
 async def handle(
     node: Node, request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
-    errors: dict[str, ErrorCode] = {}
-    for user in request.users or ():
-        repeated = user.name in errors
-        errors[user.name] = ErrorCode.DUPLICATE_RESOURCE if repeated else ErrorCode.RESOURCE_NOT_FOUND
+    users = node.scram_users
+    codes: dict[str, ErrorCode] = {}
+    for name in [user.name for user in request.users] if request.users else list(users):
+        known = ErrorCode.NONE if users.of(name) else ErrorCode.RESOURCE_NOT_FOUND
+        codes[name] = ErrorCode.DUPLICATE_RESOURCE if name in codes else known
         await context.yield_if_due()
     response = DescribeUserScramCredentialsResponse()
-    for name, code in errors.items():
+    for name, code in codes.items():
+        found = users.of(name) if code is ErrorCode.NONE else {}
         response.results.append(
             DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult(
-                user=name, error_code=code, error_message=_MESSAGES[code]
+                user=name,
+                error_code=code,
+                error_message=_MESSAGES[code],
+                credential_infos=[
+                    DescribeUserScramCredentialsResponse.CredentialInfo(mechanism=number, iterations=each.iterations)
+                    for number, each in found.items()
+                ],
             )
         )
         await context.yield_if_due()

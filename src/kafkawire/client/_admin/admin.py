@@ -1,4 +1,4 @@
-"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, ACLs.
+"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, ACLs, users.
 
 Rules:
 - A call that fails for one item raises its error; a call that fails for several raises AdminErrors with all of them.
@@ -24,6 +24,7 @@ from kafkawire.client._admin.types import (
     ResourceType,
     raise_errors,
 )
+from kafkawire.client._admin.users import UserAdmin
 from kafkawire.client._cluster.cluster import Cluster
 from kafkawire.client._cluster.metadata import Metadata, Node, TopicInfo, TopicPartition
 from kafkawire.client._consume.offsets import OffsetAndTimestamp, by_leader, look_up_offsets
@@ -61,7 +62,7 @@ _DOCUMENTED_FROM = 3
 _CREATES_ON_DEMAND_FROM = 4
 
 
-class Admin(GroupAdmin, TransactionAdmin, AclAdmin):
+class Admin(GroupAdmin, TransactionAdmin, AclAdmin, UserAdmin):
     """Administers a cluster; options are `ClientOptions`, by keyword or as a dict of Kafka's names.
 
     `async with Admin(bootstrap_servers="localhost:9092") as admin: await admin.create_topics([NewTopic(name="t")])`

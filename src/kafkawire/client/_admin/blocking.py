@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kafkawire.client._admin.acls import EVERY_ACL
 from kafkawire.client._admin.admin import Admin as AsyncAdmin
 from kafkawire.client._admin.transactions import LONGEST_TIMEOUT_MS
+from kafkawire.client._admin.users import DEFAULT_ITERATIONS, DEFAULT_MECHANISM
 from kafkawire.client._cluster.background_loop import BlockingClient
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         TransactionDescription,
         TransactionListing,
     )
+    from kafkawire.client._admin.users import ScramUser
     from kafkawire.client._cluster.metadata import TopicInfo, TopicPartition
     from kafkawire.client._consume.commits import OffsetAndMetadata
     from kafkawire.client._consume.offsets import OffsetAndTimestamp
@@ -106,6 +108,17 @@ class Admin(BlockingClient):
 
     def delete_group_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
         self._run(self._client.delete_group_offsets(group, partitions))
+
+    def describe_users(self, names: Iterable[str] | None = None) -> list[ScramUser]:
+        return self._run(self._client.describe_users(names))
+
+    def set_user(
+        self, name: str, password: str, *, mechanism: str = DEFAULT_MECHANISM, iterations: int = DEFAULT_ITERATIONS
+    ) -> None:
+        self._run(self._client.set_user(name, password, mechanism=mechanism, iterations=iterations))
+
+    def delete_user(self, name: str, *, mechanism: str = DEFAULT_MECHANISM) -> None:
+        self._run(self._client.delete_user(name, mechanism=mechanism))
 
     def create_acls(self, acls: Iterable[Acl]) -> None:
         self._run(self._client.create_acls(acls))

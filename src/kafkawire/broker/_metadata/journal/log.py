@@ -28,7 +28,9 @@ from kafkawire.messages import (
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 from kafkawire.records import BatchBuilder, read_batches
 
@@ -47,10 +49,12 @@ _KINDS: Final[dict[int, type[Message]]] = {
     3: PartitionRecord,
     4: ConfigRecord,
     9: RemoveTopicRecord,
+    11: UserScramCredentialRecord,
     12: FeatureLevelRecord,
     15: ProducerIdsRecord,
     18: AccessControlEntryRecord,
     19: RemoveAccessControlEntryRecord,
+    22: RemoveUserScramCredentialRecord,
 }
 _CODES: Final = {kind: code for code, kind in _KINDS.items()}
 

@@ -52,6 +52,7 @@ def everything(node: Node) -> Iterator[Message]:
     yield ProducerIdsRecord(broker_id=node.id, next_producer_id=node.producer_ids.next_block)
     yield from node.features.records()
     yield from node.acls.records()
+    yield from node.scram_users.records()
     for name, values in node.config.changed.items():
         yield from config_records(BROKER_RESOURCE, name, values)
     for kind, configs in node.own_settings.items():

@@ -1,4 +1,4 @@
-"""The state that the journal describes: topics, settings, producer ids, features, ACLs, the leader epoch.
+"""The state that the journal describes: topics, settings, producer ids, features, ACLs, users, the leader epoch.
 
 Rules:
 - Records apply in order. A record about a topic that the journal never created is skipped and counted: the record
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._metadata.topics import NO_ID, Topic, Topics
+from kafkawire.broker._security.scram_users import ScramUsers
 from kafkawire.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -22,7 +23,9 @@ from kafkawire.messages import (
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +60,7 @@ class JournalState:
         self.features: dict[str, int] = {}
         """The stated level of each feature; a feature that is turned off is stated as 0."""
         self.acls = Entries()
+        self.scram_users = ScramUsers()
         self.next_producer_id = 0
         self.leader_epoch = 0
         self.skipped = 0
@@ -85,6 +89,8 @@ class JournalState:
                 self.acls.apply(change)
             case RemoveAccessControlEntryRecord():
                 self.acls.remove(change.id)
+            case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
+                self.scram_users.apply(change)
             case RegisterBrokerRecord():
                 self.leader_epoch = change.broker_epoch
 
