@@ -121,7 +121,8 @@ REFUSED_IN_BOTH = [
     ({"kafka.value.deserializer": "X"}, "cannot be set"),
     ({"kafka.enable.auto.commit": "true"}, "cannot be set"),
     ({"kafka.interceptor.classes": "X"}, "cannot be set"),
-    ({"kafka.ssl.truststore.location": "x.jks"}, "no option 'ssl.truststore.location'"),
+    ({"kafka.ssl.truststore.type": "JKS"}, "expected one of PEM, found 'JKS'"),
+    ({"kafka.ssl.truststore.password": "x"}, "no option 'ssl.truststore.password'"),
     ({"kafka.isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
     ({"kafka.bootstrap.servers": " "}, "kafka.bootstrap.servers is missing"),
 ]

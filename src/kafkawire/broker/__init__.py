@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, Endpoint
     from kafkawire.broker._ops.metrics_http import MetricsPage
     from kafkawire.broker._ops.process import new_loop, own_process
+    from kafkawire.broker._security.development_certificates import DevelopmentAuthority
+    from kafkawire.broker._security.secure_start import SecureStart, secure_start
 
 __all__ = [
     "Broker",
@@ -49,11 +51,13 @@ _SHARED = {
     "CloseConnectionError": "_dispatch.registry",
     "DEFAULT_HOST": "_net.listeners",
     "DEFAULT_PORT": "_net.listeners",
+    "DevelopmentAuthority": "_security.development_certificates",
     "Endpoint": "_net.listeners",
     "JOURNAL": "_metadata.journal.files",
     "MetricsPage": "_ops.metrics_http",
     "NewTopic": "_metadata.changes",
     "RequestContext": "_dispatch.registry",
+    "SecureStart": "_security.secure_start",
     "Topic": "_metadata.topics",
     "examine_journal": "_metadata.journal.files:examine",
     "from_environment": "_config.sources",
@@ -64,6 +68,7 @@ _SHARED = {
     "own_process": "_ops.process",
     "partition_name": "_metadata.directories",
     "plan_restoration": "_metadata.restoration:plan",
+    "secure_start": "_security.secure_start",
     "served_apis": "_dispatch.registry",
     "setting_keys": "_config.settings:keys",
 }

@@ -3,6 +3,7 @@
 Rules:
 - It lives between `start` and `stop`, on the loop that called `start`.
 - Without a port, or with port 0, it takes a free port; `bootstrap` contains it.
+- `users` have these passwords for SCRAM from the start on, as with kafka-storage format --add-scram.
 - Without a data directory all data is in memory, and lost afterwards. `files` replaces the file system.
 - The settings `listeners` and `log.dirs` are those in use, also if they came from arguments.
 """
@@ -54,6 +55,7 @@ class Broker:
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         files: FileSystem | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         self.config = BrokerConfig(config)
         self.clock = clock or LoopClock()
@@ -64,6 +66,7 @@ class Broker:
         self.security = Listeners(self.config, {name: known[name] for name in self.listeners}, self.clock)
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._files = files
+        self._users = dict(users or {})
         self._started = False
 
     async def start(self) -> None:
@@ -80,6 +83,7 @@ class Broker:
         self.server = Server(self.config, self.dispatcher, self.metrics)
         try:
             self.node.start()
+            self.node.changes.run_now(self.node.changes.users(self._users))
             for name, place in self.listeners.items():
                 security = self.security[name]
                 self.listeners[name] = Endpoint(place.host, await self.server.listen(security, place))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kafkawire.client._bulk.writer import BulkWriter
     from kafkawire.client._cluster.cluster import Cluster
     from kafkawire.client._cluster.metadata import Node, PartitionInfo, TopicInfo, TopicPartition
+    from kafkawire.client._cluster.oauth import OAuthToken
     from kafkawire.client._consume.commits import (
         ConsumerGroupMetadata,
         OffsetAndMetadata,
@@ -105,6 +106,7 @@ __all__ = [
     "NewTopic",
     "NoOffsetError",
     "Node",
+    "OAuthToken",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "OptionError",
@@ -164,6 +166,7 @@ _HOMES = {
     "NewTopic": "_admin.types",
     "NoOffsetError": "errors",
     "Node": "_cluster.metadata",
+    "OAuthToken": "_cluster.oauth",
     "OffsetAndMetadata": "_consume.commits",
     "OffsetAndTimestamp": "_consume.offsets",
     "OptionError": "errors",

@@ -20,8 +20,9 @@ from difflib import get_close_matches
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from kafkawire.client.errors import OptionError
+from kafkawire.client.errors import AuthenticationFailedError, OptionError
 from kafkawire.records import Codec
+from kafkawire.wire.jaas import JaasError, parse_jaas
 
 if TYPE_CHECKING:
     from kafkawire.client._trace.events import ConnectionTrace, TraceEvent
@@ -43,10 +44,8 @@ _INSTEAD: Final = {
     "api_version": "versions are negotiated with each broker",
     "consumer_timeout_ms": "getmany and arrow take timeout_ms",
     "allow_auto_create_topics": "a consumer does not create topics",
-    "sasl_jaas_config": "set sasl_plain_username and sasl_plain_password",
-    "ssl_truststore_location": "set ssl_cafile, a PEM file",
-    "ssl_keystore_location": "set ssl_certfile and ssl_keyfile, PEM files",
-    "ssl_endpoint_identification_algorithm": "set ssl_check_hostname",
+    "ssl_truststore_password": "a PEM file has no password; convert a Java store to PEM",
+    "ssl_keystore_password": "a PEM file has no password; ssl_password is that of the private key",
 }
 _OF_CLASSIC: Final = {
     "partition_assignment_strategy": "the broker assigns; set group_remote_assignor",
@@ -84,14 +83,31 @@ class ClientOptions:
     receive_message_max_bytes: int = _named(104_857_600, least=1)
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     ssl_context: ssl.SSLContext | None = None
-    ssl_cafile: str | None = _named(None, "ssl.ca.location")
-    ssl_certfile: str | None = _named(None, "ssl.certificate.location")
+    ssl_cafile: str | None = _named(None, "ssl.ca.location", "ssl.truststore.location")
+    ssl_cadata: str | None = _named(None, "ssl.ca.pem", "ssl.truststore.certificates")
+    ssl_truststore_type: Literal["PEM"] = "PEM"
+    ssl_certfile: str | None = _named(None, "ssl.certificate.location", "ssl.keystore.location")
+    ssl_keystore_type: Literal["PEM"] = "PEM"
     ssl_keyfile: str | None = _named(None, "ssl.key.location")
     ssl_password: str | None = _named(None, "ssl.key.password", secret=True)
     ssl_check_hostname: bool = True
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = _named("PLAIN", "sasl.mechanisms")
+    ssl_endpoint_identification_algorithm: Literal["https", "none"] = "https"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = _named(
+        "PLAIN", "sasl.mechanisms"
+    )
     sasl_plain_username: str | None = _named(None, "sasl.username", "sasl_username")
     sasl_plain_password: str | None = _named(None, "sasl.password", "sasl_password", secret=True)
+    sasl_jaas_config: str | None = _named(None, secret=True)
+    sasl_oauth_token_provider: Callable[[], Any] | None = None
+    sasl_oauthbearer_token_endpoint_url: str | None = None
+    sasl_oauthbearer_client_id: str | None = _named(None, "sasl.oauthbearer.client.credentials.client.id")
+    sasl_oauthbearer_client_secret: str | None = _named(
+        None, "sasl.oauthbearer.client.credentials.client.secret", secret=True
+    )
+    sasl_oauthbearer_scope: str | None = None
+    sasl_oauthbearer_extensions: str | None = None
+    sasl_oauthbearer_cafile: str | None = _named(None, "https.ca.location")
+    sasl_oauthbearer_method: Literal["default", "oidc"] = "default"
 
     @property
     def servers(self) -> list[tuple[str, int]]:
@@ -123,6 +139,21 @@ class ClientOptions:
 
         return sink_of(wanted, TRACE_VARIABLE if self.trace is None else "option trace")
 
+    def login(self) -> tuple[str, str, bool]:
+        """The user and the password of SASL, and whether they are a delegation token."""
+        if self.sasl_jaas_config is not None:
+            try:
+                given = parse_jaas(self.sasl_jaas_config, "sasl_jaas_config").options
+            except JaasError as error:
+                raise OptionError(str(error)) from None
+            if not {"username", "password"} <= given.keys():
+                raise OptionError("sasl_jaas_config: expected username and password")
+            return given["username"], given["password"], given.get("tokenauth", "").lower() == "true"
+        if self.sasl_plain_username is None or self.sasl_plain_password is None:
+            needed = "sasl_plain_username and sasl_plain_password, or sasl_jaas_config"
+            raise AuthenticationFailedError(f"SASL {self.sasl_mechanism} needs {needed}")
+        return self.sasl_plain_username, self.sasl_plain_password, False
+
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context, or None for plain text."""
         if not self.security_protocol.endswith("SSL"):
@@ -130,10 +161,11 @@ class ClientOptions:
         if self.ssl_context is not None:
             return self.ssl_context
         try:
-            context = ssl.create_default_context(cafile=self.ssl_cafile)
+            context = ssl.create_default_context(cafile=self.ssl_cafile, cadata=self.ssl_cadata)
         except OSError as error:
-            raise OptionError(f"ssl_cafile {self.ssl_cafile!r}: {error.strerror or error}") from error
-        context.check_hostname = self.ssl_check_hostname
+            hint = "; expected certificates in PEM" if isinstance(error, ssl.SSLError) else ""
+            raise OptionError(f"ssl_cafile {self.ssl_cafile!r}: {error.strerror or error}{hint}") from error
+        context.check_hostname = self.ssl_check_hostname and self.ssl_endpoint_identification_algorithm == "https"
         if self.ssl_certfile:
             # without a password OpenSSL would prompt for one on the terminal
             password = self.ssl_password or ""
@@ -357,6 +389,8 @@ def _choice(name: str, value: Any, choices: list[str]) -> str:
     text = "none" if value is None else str(value)
     if text == "-1" and "all" in choices:
         text = "all"
+    if "https" in choices:
+        text = text or "none"
     if "earliest" in choices:
         text = _SYNONYMS.get(text, text)
     found = {each.lower(): each for each in choices}.get(text.lower())

@@ -6,6 +6,7 @@ Rules:
   that the system chose stays reserved while the broker is stopped.
 - `produce` and `records` bypass the wire, so that they are not among the recorded requests.
 - Settings may be numbers and booleans. An unknown name is an error, because a test would pass without its setting.
+- `security` gives it one listener with TLS, SASL or both, with certificates and users; `client_config` fits it.
 - A fault that no request met fails the test when the broker is left, unless another error is on its way.
 """
 
@@ -29,6 +30,7 @@ from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.testing._fault_calls import FaultCalls
 from kafkawire.testing._faults import UnusedFaultError
 from kafkawire.testing._requests import RequestFilter
+from kafkawire.testing._secured import secured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -83,13 +85,17 @@ class RunningBroker(FaultCalls):
         files: FileSystem | None = None,
         clock: Clock | None = None,
         allow_unused_faults: bool = False,
+        security: str | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._port = port
         self._files, self._clock = files, clock
         self._bootstrap = ""
         self._allows_unused_faults = allow_unused_faults
-        self._config = {"group.initial.rebalance.delay.ms": "0", **_settings(config or {})}
+        self._security = None if security is None else secured(self, security, users)
+        given = {} if self._security is None else self._security.settings
+        self._config = {"group.initial.rebalance.delay.ms": "0", **given, **_settings(config or {})}
         for name, close in BrokerConfig(self._config).unknown().items():
             hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
             raise UnknownSettingError(f"unknown setting {name!r} of the broker{hint}")
@@ -101,7 +107,7 @@ class RunningBroker(FaultCalls):
 
     def start(self) -> None:
         """Start the broker; raises its error if it fails to start."""
-        if not self._port and "listeners" not in self._config:
+        if not self._port and (self._security is not None or "listeners" not in self._config):
             self._port = claim_port(self)
         started: Future[None] = Future()
         self._thread = Thread(target=self._run, args=(started,), name="kafkawire broker", daemon=True)
@@ -148,6 +154,17 @@ class RunningBroker(FaultCalls):
         if not self._bootstrap:
             raise NotRunningError("the broker was not started, so it has no address yet")
         return self._bootstrap
+
+    @property
+    def client_config(self) -> dict[str, str]:
+        """The settings of a client, in names that kafkawire and librdkafka know.
+
+        >>> with RunningBroker(security="SASL_SSL", users={"ann": "secret"}) as broker:
+        ...     broker.client_config["security.protocol"], broker.client_config["sasl.username"]
+        ('SASL_SSL', 'ann')
+        """
+        secret = {} if self._security is None else self._security.client
+        return {"bootstrap.servers": self.bootstrap_servers, **secret}
 
     @property
     def connections_made(self) -> int:
@@ -308,7 +325,12 @@ class RunningBroker(FaultCalls):
             self._loop = asyncio.get_running_loop()
             self._stopping = asyncio.Event()
             self.broker = Broker(
-                self._data_dir, port=self._port, config=self._config, files=self._files, clock=self._clock
+                self._data_dir,
+                port=self._port,
+                config=self._config,
+                files=self._files,
+                clock=self._clock,
+                users=None if self._security is None else self._security.users,
             )
             await self.broker.start()
             self.broker.dispatcher.interceptor = self._faults.intercept

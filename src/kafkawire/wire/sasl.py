@@ -1,4 +1,4 @@
-"""The client's side of SASL exchanges: PLAIN and SCRAM (RFC 5802, 7677), as state machines without I/O.
+"""The client's side of SASL exchanges: PLAIN, SCRAM (RFC 5802, 7677) and OAUTHBEARER (RFC 7628), without I/O.
 
 Rules:
 - `first` returns the opening message, `answer(challenge)` the next one, until `done`. An invalid challenge raises
@@ -16,9 +16,12 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkawire.wire.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS: Final = ("PLAIN", *_HASHES)
@@ -41,8 +44,8 @@ class SaslClient(Protocol):
     def answer(self, challenge: bytes) -> bytes: ...
 
 
-def sasl_client(mechanism: str, username: str, password: str) -> SaslClient:
-    """The exchange of a mechanism.
+def sasl_client(mechanism: str, username: str, password: str, *, token_auth: bool = False) -> SaslClient:
+    """The exchange of a mechanism; with `token_auth` the user is a delegation token.
 
     >>> sasl_client("PLAIN", "ada", "secret").first()
     b'\\x00ada\\x00secret'
@@ -50,7 +53,7 @@ def sasl_client(mechanism: str, username: str, password: str) -> SaslClient:
     if mechanism == "PLAIN":
         return PlainClient(username, password)
     if mechanism in _HASHES:
-        return ScramClient(mechanism, username, password)
+        return ScramClient(mechanism, username, password, token_auth=token_auth)
     raise SaslError(f"SASL mechanism {mechanism!r}: expected one of {', '.join(MECHANISMS)}")
 
 
@@ -73,17 +76,46 @@ class PlainClient:
         raise SaslError(f"PLAIN: expected no challenge, found {len(challenge)} bytes")
 
 
+class BearerClient:
+    """OAUTHBEARER (RFC 7628): a token, which proves itself; only TLS keeps it secret."""
+
+    mechanism = "OAUTHBEARER"
+
+    def __init__(self, token: str, extensions: Iterable[tuple[str, str]] = ()) -> None:
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise SaslError("OAUTHBEARER: expected a token of printable ASCII without blanks")
+        pairs = (("auth", f"Bearer {token}"), *extensions)
+        if any("\x01" in name + value for name, value in pairs):
+            raise SaslError("OAUTHBEARER: an extension cannot contain the byte 1")
+        self._message = ("n,,\x01" + "".join(f"{name}={value}\x01" for name, value in pairs) + "\x01").encode()
+        self.done = False
+        self._is_refused = False
+
+    def first(self) -> bytes:
+        return self._message
+
+    def answer(self, challenge: bytes) -> bytes:
+        """End the exchange; a challenge means that the broker refuses the token, and says why after this."""
+        if self._is_refused:
+            raise SaslError("OAUTHBEARER: the broker refuses the token")
+        self._is_refused = bool(challenge)
+        self.done = not challenge
+        return b"\x01" if challenge else b""
+
+
 class ScramClient:
     """SCRAM: the password stays here, and both sides prove that they know it."""
 
-    def __init__(self, mechanism: str, username: str, password: str, nonce: str | None = None) -> None:
+    def __init__(
+        self, mechanism: str, username: str, password: str, nonce: str | None = None, *, token_auth: bool = False
+    ) -> None:
         self.mechanism = mechanism
         self.done = False
         self._hash = _HASHES[mechanism]
         self._password = password.encode()
         self._nonce = nonce or secrets.token_urlsafe(24)
         name = username.replace("=", "=3D").replace(",", "=2C")
-        self._bare = f"n={name},r={self._nonce}"
+        self._bare = f"n={name},r={self._nonce}{',tokenauth=true' if token_auth else ''}"
         self._server_proof: bytes | None = None
 
     def first(self) -> bytes:

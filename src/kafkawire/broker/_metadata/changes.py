@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import uuid4
@@ -23,6 +24,7 @@ from kafkawire.broker._metadata.journal.records import records
 from kafkawire.broker._metadata.journal.state import config_records, partition_records
 from kafkawire.broker._metadata.topics import Topic
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker._security.scram_users import NUMBERS, ScramCredential, record_of
 from kafkawire.log import run_steps as run
 from kafkawire.messages import RemoveTopicRecord, uuid_text
 from kafkawire.messages.errors import KafkaError, UnknownTopicOrPartitionError
@@ -222,6 +224,21 @@ class Changes:
         for record in records:
             self._node.scram_users.apply(record)
         log_event("SCRAM users changed", users=len(records))
+
+    def users(self, passwords: Mapping[str, str]) -> BackgroundWork[None]:
+        """Set the SCRAM passwords of users, for every mechanism; those that are set already stay as they are."""
+        users = self._node.scram_users
+        changed = []
+        for name, password in passwords.items():
+            for number, mechanism in NUMBERS.items():
+                old = users.of(name).get(number)
+                secret = password.encode()
+                if old is None or old != ScramCredential.of_password(mechanism, secret, old.salt, old.iterations):
+                    salt = secrets.token_hex(12).encode()
+                    fresh = ScramCredential.of_password(mechanism, secret, salt)
+                    changed.append(record_of(name, number, fresh))
+        if changed:
+            yield from self.scram_credentials(changed)
 
     def producer_id_block(self) -> BackgroundWork[None]:
         """Make the next block of producer ids durable, unless there are ids left."""

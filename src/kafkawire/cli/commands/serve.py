@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from kafkawire.broker import Broker
+    from kafkawire.broker import Broker, SecureStart
 
 HELP = "run a Kafka broker without set-up, with its data in a directory or in memory"
 EXAMPLES = (
     "kafkawire serve",
     "kafkawire serve --port 9094 --data /var/lib/kafkawire -c num.partitions=3",
     "kafkawire serve --memory --port 0",
+    "kafkawire serve --secure --host 0.0.0.0 -c advertised.listeners=SASL_SSL://kafka.example:9092",
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
 LAST_PORT = 65535
@@ -42,6 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="setting by Kafka's name; can be repeated",
     )
+    parser.add_argument(
+        "--secure",
+        nargs="?",
+        const=Path("kafkawire-secure"),
+        type=Path,
+        metavar="DIR",
+        help="listen with TLS and one SCRAM user; certificates and settings of clients go to DIR (kafkawire-secure)",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="properties file with settings")
     parser.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus on this port")
     parser.add_argument(
@@ -58,7 +67,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from kafkawire.broker import DEFAULT_PORT, Broker, from_environment, from_file, from_pairs, new_loop, own_process
+    from kafkawire.broker import (
+        DEFAULT_PORT,
+        Broker,
+        BrokerConfig,
+        from_environment,
+        from_file,
+        from_pairs,
+        new_loop,
+        own_process,
+        secure_start,
+    )
     from kafkawire.cli.registry import SettingError
     from kafkawire.messages.errors import InvalidConfigError
 
@@ -69,13 +88,20 @@ def _run(args: argparse.Namespace) -> int:
         config |= from_environment(os.environ) | from_pairs(args.set)
         data = None if args.memory else args.data or _directory(config)
         port = DEFAULT_PORT if args.port is None and "listeners" not in config else args.port
-        broker = Broker(data, host=args.host, port=port, config=config)
+        secured = secure_start(args.secure, BrokerConfig(config), args.host) if args.secure else None
+        broker = Broker(
+            data,
+            host=args.host,
+            port=port,
+            config=secured.settings if secured else config,
+            users=secured.users if secured else None,
+        )
     except InvalidConfigError as error:
         raise SettingError(error.message or str(error)) from error
     for name, near in broker.config.unknown().items():
         _log.warning("%s is not a setting of this broker%s", name, f"; did you mean {near}?" if near else "")
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data)))
+        return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data), secured))
 
 
 def _port(text: str) -> int:
@@ -103,7 +129,7 @@ def _directory(config: dict[str, str]) -> Path:
     return Path((config.get("log.dirs") or config.get("log.dir") or "kafkawire-data").split(",")[0].strip())
 
 
-async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) -> int:
+async def _serve(broker: Broker, metrics_port: int | None, data: Path | None, secured: SecureStart | None) -> int:
     from kafkawire import _platforms as platforms
     from kafkawire.broker import Endpoint, MetricsPage
 
@@ -112,6 +138,9 @@ async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) ->
     async with broker:
         for line in _places(broker, "in memory" if data is None else f"data in {data}"):
             print(line, flush=True)
+        if secured is not None:
+            for line in _client_settings(secured, broker.bootstrap):
+                print(line, flush=True)
         page = MetricsPage(broker)
         if metrics_port is not None:
             host = next(iter(broker.listeners.values())).host
@@ -120,6 +149,15 @@ async def _serve(broker: Broker, metrics_port: int | None, data: Path | None) ->
         await stopping.wait()
         await page.close()
     return 0
+
+
+def _client_settings(secured: SecureStart, bootstrap: str) -> Iterator[str]:
+    file = secured.write_client_file(bootstrap)
+    yield f"\nfor Java clients (in {file}):"
+    yield from (f"  {name}={value}" for name, value in secured.java(bootstrap).items())
+    yield "\nfor librdkafka and kcat (-X), and for kafkawire's client:"
+    yield from (f"  {name}={value}" for name, value in secured.librdkafka(bootstrap).items())
+    yield f"\nfor the command line: kafkawire topics list -b {bootstrap} -F {file}\n"
 
 
 def _places(broker: Broker, data: str) -> Iterator[str]:

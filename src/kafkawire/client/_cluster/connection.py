@@ -23,7 +23,8 @@ from abc import abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkawire.client._cluster.handshake import handshake, lost_before
+from kafkawire.client._cluster.handshake import handshake, lost_before, needs_token
+from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
 from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -106,9 +107,13 @@ class BaseConnection:
     @abstractmethod
     def _ask(self, message: Message, version: int) -> Awaitable[Message]: ...
 
+    async def _fetch_token(self) -> OAuthToken:
+        return fetch_token(self._options)
+
     async def _shake_hands(self) -> None:
         """Agree on versions and authenticate."""
-        steps = handshake(self._options, self._destination)
+        token = await self._fetch_token() if needs_token(self._options) else None
+        steps = handshake(self._options, self._destination, token)
         message, version = next(steps)
         while True:
             try:
@@ -263,6 +268,9 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
 
     def _ask(self, message: Message, version: int) -> Awaitable[Message]:
         return self._send(message, version, self._options.request_timeout_ms / 1000)
+
+    async def _fetch_token(self) -> OAuthToken:
+        return await asyncio.to_thread(fetch_token, self._options)
 
     def _is_busy(self) -> bool:
         return bool(self._turns or self._granted or any(not each.answer.done() for each in self._pending))

@@ -33,10 +33,12 @@ from kafkawire.messages.errors import ErrorCode, error_for
 from kafkawire.wire import Negotiated, retry_version
 from kafkawire.wire.headers import API_VERSIONS
 from kafkawire.wire.negotiation import introduction
-from kafkawire.wire.sasl import SaslError, sasl_client
+from kafkawire.wire.sasl import BearerClient, SaslError, sasl_client
 
 if TYPE_CHECKING:
+    from kafkawire.client._cluster.oauth import OAuthToken
     from kafkawire.client.options import ClientOptions
+    from kafkawire.wire.sasl import SaslClient
 
 SOFTWARE_NAME = "kafkawire"
 _USED_OF_SESSION: Final = 0.85
@@ -64,7 +66,9 @@ def greeting(destination: Destination | None = None) -> ApiVersionsRequest:
     return introduction(SOFTWARE_NAME, __version__, *(destination or ()))
 
 
-def handshake(options: ClientOptions, destination: Destination | None = None) -> Handshake:
+def handshake(
+    options: ClientOptions, destination: Destination | None = None, token: OAuthToken | None = None
+) -> Handshake:
     """Agree on versions and authenticate; a broker that is not the destination answers REBOOTSTRAP_REQUIRED."""
     hello = greeting(destination)
     answer = yield hello, api(API_VERSIONS).versions.last
@@ -78,7 +82,7 @@ def handshake(options: ClientOptions, destination: Destination | None = None) ->
     negotiated = Negotiated.from_response(answer)
     lifetime = 0.0
     if options.security_protocol.startswith("SASL"):
-        lifetime = yield from _authenticate(options, negotiated)
+        lifetime = yield from _authenticate(options, negotiated, token)
     return Session(negotiated, lifetime * _USED_OF_SESSION if lifetime > 0 else math.inf)
 
 
@@ -91,10 +95,20 @@ def lost_before(message: Message, options: ClientOptions, error: ConnectionLostE
     return ConnectionLostError(f"{error} before it answered {name}{hint}")
 
 
-def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[tuple[Message, int], Message, float]:
+def needs_token(options: ClientOptions) -> bool:
+    """Whether a connection authenticates by a token, which is fetched before the handshake."""
+    return options.security_protocol.startswith("SASL") and options.sasl_mechanism == "OAUTHBEARER"
+
+
+def _authenticate(
+    options: ClientOptions, negotiated: Negotiated, bearer: OAuthToken | None
+) -> Generator[tuple[Message, int], Message, float]:
     mechanism = options.sasl_mechanism
-    if options.sasl_plain_username is None or options.sasl_plain_password is None:
-        raise AuthenticationFailedError(f"SASL {mechanism} needs sasl_plain_username and sasl_plain_password")
+    if bearer is None:
+        user, password, is_token = options.login()
+        words = f"SASL {mechanism} as {user!r}"
+    else:
+        words = f"SASL {mechanism}"
     handshake_version = negotiated.version("SaslHandshake")
     if handshake_version < 1:
         raise ClientError(
@@ -108,14 +122,18 @@ def _authenticate(options: ClientOptions, negotiated: Negotiated) -> Generator[t
         raise AuthenticationFailedError(f"SASL {mechanism}: {name}; the broker offers {offered}")
     version = negotiated.version("SaslAuthenticate")
     try:
-        client = sasl_client(mechanism, options.sasl_plain_username, options.sasl_plain_password)
+        client: SaslClient
+        if bearer is None:
+            client = sasl_client(mechanism, user, password, token_auth=is_token)
+        else:
+            client = BearerClient(bearer.value, bearer.extensions)
         token = client.first()
         while True:
             answer = yield SaslAuthenticateRequest(auth_bytes=token), version
             assert isinstance(answer, SaslAuthenticateResponse)
             if answer.error_code:
                 reason = answer.error_message or ErrorCode(answer.error_code).meaning
-                raise AuthenticationFailedError(f"SASL {mechanism} as {options.sasl_plain_username!r}: {reason}")
+                raise AuthenticationFailedError(f"{words}: {reason}")
             token = b"" if client.done else client.answer(bytes(answer.auth_bytes))
             if not token:
                 return answer.session_lifetime_ms / 1000

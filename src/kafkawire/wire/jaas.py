@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from kafkawire.messages.errors import InvalidConfigError
+from kafkawire.wire.errors import WireError
 
 FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 _TOKEN: Final = re.compile(
@@ -19,6 +19,10 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+class JaasError(WireError):
+    """A JAAS configuration that cannot be read; the text contains no value of it."""
 
 
 class Passwords(dict[str, str]):
@@ -51,20 +55,20 @@ def parse_jaas(text: str, setting: str) -> LoginModule:
     """
     words = _words(text, setting)
     if len(words) < 3 or words[-1] != (";", True):
-        raise InvalidConfigError(f'{setting}: expected <class> required name="value" ...; with a semicolon at the end')
+        raise JaasError(f'{setting}: expected <class> required name="value" ...; with a semicolon at the end')
     name, flag = words[0][0], words[1][0]
     if flag.lower() not in FLAGS:
-        raise InvalidConfigError(f"{setting}: expected one of {', '.join(FLAGS)} after the class")
+        raise JaasError(f"{setting}: expected one of {', '.join(FLAGS)} after the class")
     options: dict[str, str] = {}
     rest = words[2:-1]
     if len(rest) % 3:
-        raise InvalidConfigError(f"{setting}: expected options name=value, found one that is incomplete")
+        raise JaasError(f"{setting}: expected options name=value, found one that is incomplete")
     for at in range(0, len(rest), 3):
         (key, is_sign), equals, (value, ends) = rest[at : at + 3]
         if is_sign or equals != ("=", True) or ends:
-            raise InvalidConfigError(f"{setting}: expected name=value as option {at // 3 + 1}")
+            raise JaasError(f"{setting}: expected name=value as option {at // 3 + 1}")
         if key in options:
-            raise InvalidConfigError(f"{setting}: option {key} occurs more than once")
+            raise JaasError(f"{setting}: option {key} occurs more than once")
         options[key] = value
     return LoginModule(name, options)
 
@@ -76,7 +80,7 @@ def _words(text: str, setting: str) -> list[tuple[str, bool]]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise InvalidConfigError(f"{setting}: a quote at character {position + 1} is not closed")
+            raise JaasError(f"{setting}: a quote at character {position + 1} is not closed")
         position = match.end()
         if match["sign"]:
             found.append((match["sign"], True))

@@ -1,0 +1,127 @@
+"""Tokens for OAUTHBEARER: from a function of the user, or from a token endpoint by client credentials (RFC 6749).
+
+Rules:
+- A token is used for most of its life, and then fetched again. All connections with the same options share it.
+- The fetch blocks, so asyncio connections run it in a thread. Only one fetch per endpoint runs at a time.
+- The endpoint is https, or http on this machine. No error contains the secret or a token.
+- A function returns the token as text, or with its end in seconds since 1970. Without an end it is called for every
+  connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import threading
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from kafkawire.client.errors import AuthenticationFailedError, OptionError
+
+if TYPE_CHECKING:
+    from kafkawire.client.options import ClientOptions
+
+_USED_OF_LIFE: Final = 0.8
+_LARGEST: Final = 1024 * 1024
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class OAuthToken(NamedTuple):
+    """A token, its end in seconds since 1970, and extensions for the broker, such as those of Confluent Cloud."""
+
+    value: str
+    expires: float = 0.0
+    extensions: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"OAuthToken(hidden, expires={self.expires})"
+
+
+class TokenSource:
+    """The tokens of one endpoint."""
+
+    def __init__(self, url: str, client_id: str, secret: str, scope: str, seconds: float, cafile: str | None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
+            raise OptionError(f"sasl_oauthbearer_token_endpoint_url: expected an https URL, found {url!r}")
+        self._url = url
+        self._login = base64.b64encode(f"{quote(client_id, safe='')}:{quote(secret, safe='')}".encode()).decode()
+        self._scope = scope
+        self._seconds = seconds
+        self._cafile = cafile
+        self._token: OAuthToken | None = None
+        self._fresh_until = 0.0
+        self._lock = threading.Lock()
+
+    def token(self) -> OAuthToken:
+        """A token that is valid for some time."""
+        with self._lock:
+            now = time.time()
+            if self._token is None or now >= self._fresh_until:
+                self._token = self._fetch(now)
+                self._fresh_until = now + (self._token.expires - now) * _USED_OF_LIFE
+            return self._token
+
+    def _fetch(self, now: float) -> OAuthToken:
+        fields = {"grant_type": "client_credentials", **({"scope": self._scope} if self._scope else {})}
+        headers = {"Authorization": f"Basic {self._login}", "Accept": "application/json"}
+        request = Request(self._url, urlencode(fields).encode(), headers)
+        context = ssl.create_default_context(cafile=self._cafile) if self._url.startswith("https") else None
+        try:
+            with urlopen(request, timeout=self._seconds, context=context) as answer:
+                content = answer.read(_LARGEST)
+        except HTTPError as error:
+            error.close()
+            raise AuthenticationFailedError(f"{self._url}: the token endpoint answers {error.code}") from None
+        except (URLError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            raise AuthenticationFailedError(f"{self._url}: the token endpoint cannot be reached: {reason}") from None
+        try:
+            found: dict[str, Any] = json.loads(content)
+            value, lifetime = str(found["access_token"]), float(found.get("expires_in", 0))
+        except (ValueError, KeyError, TypeError):
+            raise AuthenticationFailedError(f"{self._url}: expected JSON with access_token and expires_in") from None
+        return OAuthToken(value, now + lifetime)
+
+
+@lru_cache(maxsize=64)
+def _source(*key: Any) -> TokenSource:
+    return TokenSource(*key)
+
+
+def fetch_token(options: ClientOptions) -> OAuthToken:
+    """A token for a new connection; this may block."""
+    provider = options.sasl_oauth_token_provider
+    if provider is not None:
+        given = provider()
+        token = given if isinstance(given, OAuthToken) else OAuthToken(given)
+        if not token.value:
+            raise AuthenticationFailedError("sasl_oauth_token_provider: expected a token, found none")
+    else:
+        url = options.sasl_oauthbearer_token_endpoint_url
+        client_id, secret = options.sasl_oauthbearer_client_id, options.sasl_oauthbearer_client_secret
+        if not url or not client_id or not secret:
+            raise AuthenticationFailedError(
+                "SASL OAUTHBEARER needs sasl_oauth_token_provider, or sasl_oauthbearer_token_endpoint_url with "
+                "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
+            )
+        seconds = options.request_timeout_ms / 1000
+        scope, cafile = options.sasl_oauthbearer_scope or "", options.sasl_oauthbearer_cafile
+        token = _source(url, client_id, secret, scope, seconds, cafile).token()
+    extra = tuple(_pairs(options.sasl_oauthbearer_extensions or ""))
+    return token._replace(extensions=(*token.extensions, *extra)) if extra else token
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    pairs = []
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = each.partition("=")
+        if not equals or not name.isalpha():
+            raise OptionError(f"sasl_oauthbearer_extensions: expected name=value,..., found {each!r}")
+        pairs.append((name, value))
+    return pairs
