@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.client.test_consumer_protocol import QUICK_GROUPS
+from tests.client.test_share_consumer import QUICK_SHARES
 from tests.client.topics import Topics
 from tests.interop.apache_kafka import ApacheBroker, ApacheKafka, every_release
 
@@ -58,7 +59,7 @@ def broker(strict_kafka: ApacheBroker) -> Iterator[ApacheTopics]:
 @pytest.fixture(scope="module")
 def quick_broker(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheTopics]:
     """The newest release, with the short intervals of the tests of consumer groups."""
-    running = ApacheBroker(kafka, tmp_path_factory.mktemp("quick"), settings=STRICT | QUICK_GROUPS)
+    running = ApacheBroker(kafka, tmp_path_factory.mktemp("quick"), settings=STRICT | QUICK_GROUPS | QUICK_SHARES)
     running.start()
     topics = ApacheTopics(running.bootstrap)
     yield topics

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.subscription import RebalanceListener, SubscriptionPattern
     from kafkawire.client._produce.batches import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._produce.producer import Producer
+    from kafkawire.client._share.acknowledgements import AcknowledgeType, ShareRecord
+    from kafkawire.client._share.consumer import ShareConsumer
     from kafkawire.client._trace.events import TraceEvent
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.client.errors import (
@@ -77,6 +79,7 @@ __all__ = [
     "LATEST",
     "MAX_TIMESTAMP",
     "AbortableTransactionError",
+    "AcknowledgeType",
     "Admin",
     "AdminErrors",
     "AuthenticationFailedError",
@@ -120,6 +123,8 @@ __all__ = [
     "RecordTooLargeError",
     "RequestTimeoutError",
     "ResourceType",
+    "ShareConsumer",
+    "ShareRecord",
     "SubscriptionPattern",
     "TopicInfo",
     "TopicPartition",
@@ -134,6 +139,7 @@ __all__ = [
 
 _HOMES = {
     "AbortableTransactionError": "errors",
+    "AcknowledgeType": "_share.acknowledgements",
     "Admin": "_admin.admin",
     "AdminErrors": "_admin.types",
     "AuthenticationFailedError": "errors",
@@ -180,6 +186,8 @@ _HOMES = {
     "RecordTooLargeError": "errors",
     "RequestTimeoutError": "errors",
     "ResourceType": "_admin.types",
+    "ShareConsumer": "_share.consumer",
+    "ShareRecord": "_share.acknowledgements",
     "SubscriptionPattern": "_consume.subscription",
     "TopicInfo": "_cluster.metadata",
     "TopicPartition": "_cluster.metadata",

@@ -1,4 +1,4 @@
-"""The same clients for code without an event loop: `Producer`, `Consumer` and `Admin` with plain calls.
+"""The same clients for code without an event loop, with plain calls.
 
 Rules:
 - A client is opened by its constructor and closed by `close` or its `with`; between, any thread may call it.
@@ -19,6 +19,7 @@ from kafkawire.client._cluster.background_loop import BlockingClient
 from kafkawire.client._consume.consumer import Consumer as AsyncConsumer
 from kafkawire.client._consume.subscription import RebalanceListener
 from kafkawire.client._produce.blocking import Producer
+from kafkawire.client._share.blocking import ShareConsumer
 from kafkawire.client.errors import ClosedError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.subscription import AnyPattern
     from kafkawire.messages import Message
 
-__all__ = ["Admin", "Consumer", "Producer"]
+__all__ = ["Admin", "Consumer", "Producer", "ShareConsumer"]
 _RUN: Final = 500
 
 

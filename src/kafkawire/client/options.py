@@ -52,6 +52,12 @@ _OF_CLASSIC: Final = {
     "session_timeout_ms": "the broker decides, by group.consumer.session.timeout.ms",
     "heartbeat_interval_ms": "the broker decides, by group.consumer.heartbeat.interval.ms",
 }
+_OF_SHARE_GROUP: Final = {
+    "auto_offset_reset": "it is a setting of the group, share.auto.offset.reset",
+    "isolation_level": "it is a setting of the group, share.isolation.level",
+    "group_instance_id": "share groups have no static members",
+    "enable_auto_commit": "set share_acknowledgement_mode",
+}
 Serializer = Callable[[Any], bytes | None]
 Deserializer = Callable[[bytes], Any]
 
@@ -248,8 +254,29 @@ class ConsumerOptions(ClientOptions):
         return 1 if self.isolation_level == "read_committed" else 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShareConsumerOptions(ClientOptions):
+    """Further options of a share consumer."""
+
+    group_id: str | None = None
+    share_acknowledgement_mode: Literal["implicit", "explicit"] = "implicit"
+    share_acquire_mode: Literal["batch_optimized", "record_limit"] = "batch_optimized"
+    max_poll_records: int = _named(500, least=1)
+    max_poll_interval_ms: int = 300_000
+    fetch_max_wait_ms: int = _named(500, "fetch.wait.max.ms")
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    check_crcs: bool = True
+    key_deserializer: Deserializer | None = None
+    value_deserializer: Deserializer | None = None
+
+    @property
+    def acquire_mode(self) -> int:
+        return 1 if self.share_acquire_mode == "record_limit" else 0
+
+
 AdminOptions = ClientOptions
-_ROLES: Final = {"producer": ProducerOptions, "consumer": ConsumerOptions}
+_ROLES: Final = {"producer": ProducerOptions, "consumer": ConsumerOptions, "share consumer": ShareConsumerOptions}
 _Options = TypeVar("_Options", bound=ClientOptions)
 
 
@@ -337,10 +364,13 @@ def unknown_option(kind: type[ClientOptions], name: str) -> str | None:
     """
     if name in _names(kind):
         return None
+    plain = name.lower().replace(".", "_")
+    if kind is ShareConsumerOptions and plain in _OF_SHARE_GROUP:
+        return f"no option {name!r} for {_words(kind)}: {_OF_SHARE_GROUP[plain]}"
     for role, other in _ROLES.items():
         if other is not kind and name in _names(other) and name not in _names(ClientOptions):
             return f"option {name!r} is one of the {role}, not of {_words(kind)}"
-    instead = _INSTEAD.get(name.lower().replace(".", "_"))
+    instead = _INSTEAD.get(plain)
     if instead is not None:
         return f"no option {name!r} for {_words(kind)}: {instead}"
     close = get_close_matches(name.lower(), _names(kind), n=1)

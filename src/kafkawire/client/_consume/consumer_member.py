@@ -23,12 +23,7 @@ from kafkawire.client._cluster.metadata import NO_ID, TopicPartition
 from kafkawire.client._consume.member_state import MemberState, Phase, Places, Reaction
 from kafkawire.client.errors import GroupError
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    MetadataRequest,
-    MetadataResponse,
-)
+from kafkawire.messages import ConsumerGroupHeartbeatResponse, MetadataRequest, MetadataResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 from kafkawire.wire import NegotiationError
 
@@ -37,12 +32,14 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kafkawire.client._cluster.cluster import Cluster
+    from kafkawire.client._cluster.connection import Connection
+    from kafkawire.client._consume.member_state import HeartbeatResponse
     from kafkawire.client.options import ConsumerOptions
 
 _log = logging.getLogger("kafkawire.client")
 _BY_ID: Final = 12  # the first version of Metadata in which a topic may be asked for by its id alone
 _REGEX_FROM: Final = 1
-_LEAVING: Final = 5.0
+LEAVES_WITHIN: Final = 5.0
 _NO_PROTOCOL: Final = (
     "the broker does not serve the consumer protocol; set group_protocol=classic, or use a broker of Kafka 4.0 or newer"
     ", with the feature group.version 1 and consumer among its group.coordinator.rebalance.protocols"
@@ -64,21 +61,14 @@ class Owner(Protocol):
 class ConsumerMembership:
     """One member of one group."""
 
-    def __init__(self, cluster: Cluster, options: ConsumerOptions, owner: Owner) -> None:
-        assert options.group_id is not None
+    no_protocol = _NO_PROTOCOL
+
+    def __init__(self, cluster: Cluster, state: MemberState, owner: Owner, max_poll_interval_ms: int) -> None:
         self._cluster = cluster
-        self._options = options
+        self._max_poll_interval_ms = max_poll_interval_ms
         self._owner = owner
-        self._group = options.group_id
-        own = options.rebalance_timeout_ms
-        self.rebalance_ms = options.max_poll_interval_ms if own is None else own
-        self._state = MemberState(
-            self._group,
-            new_member_id(),
-            rebalance_ms=self.rebalance_ms,
-            instance_id=options.group_instance_id,
-            assignor=options.group_remote_assignor,
-        )
+        self._group = state.group_id
+        self._state = state
         self.generation = -1
         self._names: dict[UUID, str] = {}
         self._beat_now = asyncio.Event()
@@ -92,6 +82,10 @@ class ConsumerMembership:
     @property
     def member_id(self) -> str:
         return self._state.member_id
+
+    @property
+    def rebalance_ms(self) -> int:
+        return self._state.rebalance_ms
 
     @property
     def era(self) -> int:
@@ -161,7 +155,7 @@ class ConsumerMembership:
                 await _heard(self._beat_now, left)
                 continue
             try:
-                answer = await self._ask(self._state.request(loop.time()))
+                answer = await self._heartbeat(loop.time())
                 if answer.error_code:
                     raise error_for(answer.error_code, answer.error_message or f"group {self._group!r}")
             except KafkaWireError as error:
@@ -182,7 +176,7 @@ class ConsumerMembership:
 
     def _failed(self, error: KafkaWireError, until: float) -> None:
         if isinstance(error, NegotiationError):
-            reason = _NO_REGEX if self._state.regex and error.args == (_NO_REGEX,) else _NO_PROTOCOL
+            reason = _NO_REGEX if self._state.regex and error.args == (_NO_REGEX,) else self.no_protocol
             self._fail(GroupError(f"group {self._group!r}: {reason}"), error)
         elif not isinstance(error, KafkaError):
             if not getattr(error, "retriable", False):
@@ -198,7 +192,7 @@ class ConsumerMembership:
         reaction = self._state.refused(error, until)
         if reaction is Reaction.FAIL:
             if error.code == ErrorCode.UNSUPPORTED_VERSION:
-                self._fail(GroupError(f"group {self._group!r}: {_NO_PROTOCOL} ({error})"), error)
+                self._fail(GroupError(f"group {self._group!r}: {self.no_protocol} ({error})"), error)
             else:
                 self._fail(error)
         elif reaction is Reaction.REPORT:
@@ -214,23 +208,35 @@ class ConsumerMembership:
         error.__cause__ = cause
         self._owner.fail(error)
 
-    async def _ask(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
-        node = await self._cluster.coordinator(GROUP, self._group)
-        connection = await self._cluster.connection(node, "group")
+    async def _heartbeat(self, now: float) -> HeartbeatResponse:
+        """Send the next heartbeat."""
+        request = self._state.request(now)
+        connection = await self._to_coordinator()
         version = connection.version("ConsumerGroupHeartbeat")
         if request.subscribed_topic_regex is not None and version < _REGEX_FROM:
             raise NegotiationError(_NO_REGEX)
         return await connection.request(request, ConsumerGroupHeartbeatResponse, version=version)
 
+    async def _goodbye(self) -> HeartbeatResponse:
+        """Send the heartbeat that leaves."""
+        connection = await self._to_coordinator()
+        return await connection.request(
+            self._state.leave_request(), ConsumerGroupHeartbeatResponse, timeout=LEAVES_WITHIN
+        )
+
+    async def _to_coordinator(self) -> Connection:
+        node = await self._cluster.coordinator(GROUP, self._group)
+        return await self._cluster.connection(node, "group")
+
     def _poll_left(self) -> float:
         """Seconds until the application must poll."""
         if self._state.phase not in (Phase.JOINING, Phase.MEMBER):
             return math.inf
-        return self._options.max_poll_interval_ms / 1000 - self._owner.since_poll()
+        return self._max_poll_interval_ms / 1000 - self._owner.since_poll()
 
     async def _step_out(self) -> None:
         self._polled.clear()  # before any wait, so that a poll meanwhile counts
-        waited = self._options.max_poll_interval_ms
+        waited = self._max_poll_interval_ms
         _log.warning("group %s: no poll for %d ms; leaving until the next one", self._group, waited)
         self._state.step_out()
         self._follow()
@@ -243,11 +249,7 @@ class ConsumerMembership:
 
     async def _leave(self) -> None:
         try:
-            node = await self._cluster.coordinator(GROUP, self._group)
-            request = self._state.leave_request()
-            answer = await self._cluster.request(
-                node, request, ConsumerGroupHeartbeatResponse, purpose="group", timeout=_LEAVING
-            )
+            answer = await self._goodbye()
             if answer.error_code:
                 raise error_for(answer.error_code, answer.error_message or f"group {self._group!r}")
         except KafkaWireError as error:
@@ -309,6 +311,20 @@ class ConsumerMembership:
                 await self._cluster.refresh(names)
         except KafkaWireError as error:
             _log.info("group %s: names of topics: %s", self._group, error)
+
+
+def join_as_consumer(cluster: Cluster, options: ConsumerOptions, owner: Owner) -> ConsumerMembership:
+    """A member of the group of a consumer; `start` joins."""
+    assert options.group_id is not None
+    own = options.rebalance_timeout_ms
+    state = MemberState(
+        options.group_id,
+        new_member_id(),
+        rebalance_ms=options.max_poll_interval_ms if own is None else own,
+        instance_id=options.group_instance_id,
+        assignor=options.group_remote_assignor,
+    )
+    return ConsumerMembership(cluster, state, owner, options.max_poll_interval_ms)
 
 
 def new_member_id() -> str:

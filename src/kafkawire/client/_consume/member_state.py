@@ -25,8 +25,10 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kafkawire.messages import ConsumerGroupHeartbeatResponse
+    from kafkawire.messages import ConsumerGroupHeartbeatResponse, ShareGroupHeartbeatResponse
     from kafkawire.messages.errors import KafkaError
+
+    HeartbeatResponse = ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse
 
 Place = tuple[UUID, int]
 Places = frozenset[Place]
@@ -91,7 +93,9 @@ class Step(NamedTuple):
     era: int
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
+    """The contents of the last heartbeat; the next one names the differences."""
+
     topics: frozenset[str]
     regex: str | None
     owned: Places
@@ -118,9 +122,9 @@ class MemberState:
         self.topics: frozenset[str] = frozenset()
         self.regex: str | None = None
         self.owned = self.target = NOTHING
-        self._rebalance_ms = rebalance_ms
+        self.rebalance_ms = rebalance_ms
         self._assignor = assignor
-        self._said: _Said | None = None
+        self._said: Said | None = None
         self._had_regex = False
         self._interval = 0.0
         self._sent_at = self._not_before = -math.inf
@@ -152,7 +156,7 @@ class MemberState:
             return request
         before, news = self._said, self._news()
         if before is None:
-            request.rebalance_timeout_ms = self._rebalance_ms
+            request.rebalance_timeout_ms = self.rebalance_ms
             request.server_assignor = self._assignor
         if before is None or before.topics != news.topics:
             request.subscribed_topic_names = sorted(news.topics)
@@ -171,7 +175,7 @@ class MemberState:
         """The heartbeat that leaves; a static member only leaves for a while."""
         return self._blank(LEAVE if self.instance_id is None else RELEASE)
 
-    def answered(self, response: ConsumerGroupHeartbeatResponse) -> None:
+    def answered(self, response: HeartbeatResponse) -> None:
         """Take in the answer to the last heartbeat."""
         if self.phase is Phase.RELEASING:
             self._go(Phase.JOINING)
@@ -272,8 +276,8 @@ class MemberState:
             group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
         )
 
-    def _news(self) -> _Said:
-        return _Said(self.topics, self.regex, self.owned)
+    def _news(self) -> Said:
+        return Said(self.topics, self.regex, self.owned)
 
     def _join(self) -> None:
         if self.owned:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kafkawire.client._cluster.discovery import calls_for_refresh
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._consume.committer import Committer
-from kafkawire.client._consume.consumer_member import ConsumerMembership
+from kafkawire.client._consume.consumer_member import join_as_consumer
 from kafkawire.client._consume.group_member import Membership
 from kafkawire.client._consume.offsets import ask_leaders
 from kafkawire.client._consume.positions import COMMITTED, Assignment
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.cluster import Cluster
     from kafkawire.client._consume.commits import OffsetAndMetadata
+    from kafkawire.client._consume.consumer_member import ConsumerMembership
     from kafkawire.client._consume.positions import Stretch
     from kafkawire.client.options import ConsumerOptions
 
@@ -132,8 +133,8 @@ class Subscription:
         if self._options.group_id is None:
             self._take_everything()
         elif self.membership is None:
-            kind = ConsumerMembership if self._options.group_protocol == "consumer" else Membership
-            self.commits.membership = kind(self._cluster, self._options, self)
+            join = join_as_consumer if self._options.group_protocol == "consumer" else Membership
+            self.commits.membership = join(self._cluster, self._options, self)
             self.commits.membership.start()
         else:
             self.membership.rejoin()
