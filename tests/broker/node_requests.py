@@ -24,14 +24,20 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 
-def begin(node: Node, request: Message, version: int | None = None, client_id: str | None = "test") -> Call:
+def begin(
+    node: Node,
+    request: Message,
+    version: int | None = None,
+    client_id: str | None = "test",
+    peer: Peer | None = None,
+) -> Call:
     """Start serving a request, whose answer may come later."""
     which = api(cast("int", type(request).__schema__.key))
     version = served_apis()[which.key].versions.last if version is None else version
     frame = encode_request(request, version=version, correlation_id=7, client_id=client_id)
     dispatcher = Dispatcher(node, Metrics())
     dispatcher.interceptor = _without_turns
-    call = dispatcher.begin(frame, Peer(address=("test", 1)))
+    call = dispatcher.begin(frame, peer or Peer(address=("test", 1)))
     assert isinstance(call, Call)
     return call
 
@@ -52,11 +58,17 @@ def answer(node: Node, call: Call) -> Any:
     return decode_response(frame, api_key=call.context.api.key, version=call.context.version, correlation_id=7)[1]
 
 
-def ask(node: Node, request: Message, version: int | None = None, client_id: str | None = "test") -> Any:
+def ask(
+    node: Node,
+    request: Message,
+    version: int | None = None,
+    client_id: str | None = "test",
+    peer: Peer | None = None,
+) -> Any:
     """The answer to a request, waited for if need be."""
 
     async def serve() -> Any:
-        call = begin(node, request, version, client_id)
+        call = begin(node, request, version, client_id, peer)
         if call.is_waiting:
             await Dispatcher(node, Metrics()).wait(call)
         return answer(node, call)

@@ -18,6 +18,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkawire.broker._acls.authorizer import authorizer_of
 from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._config.client_metrics import ClientMetricsConfigs
 from kafkawire.broker._config.group_settings import GroupConfigs
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from kafkawire.broker._acls.authorizer import Authorizer
     from kafkawire.broker._clock import Clock
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._coordinator import Coordinator
@@ -124,7 +126,9 @@ class Node:
         self.token_login: TokenLogin = no_token
         """The login of a delegation token."""
         self.acls = Entries()
-        """The access control entries of the journal; nothing evaluates them yet."""
+        """The access control entries of the journal."""
+        self.authorizer: Authorizer | None = None
+        """The decisions about requests; None if everything is allowed."""
         self.leader_epoch = 0
         self.groups = Groups(self)
         self.transactions = Transactions(self)
@@ -137,6 +141,7 @@ class Node:
         self._held: WriteGroup | None = None
         self._quiet_until = 0
         take_over(self)
+        self.authorizer = authorizer_of(config, self.acls)
 
     def start(self) -> None:
         """Load the state of the coordinators.

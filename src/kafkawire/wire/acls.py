@@ -111,6 +111,16 @@ class AclFilter(NamedTuple):
     operation: int = Operation.ANY
     permission: int = Permission.ANY
 
+    @property
+    def is_known(self) -> bool:
+        """Whether every number of the filter has a name."""
+        return (
+            self.resource_type in ResourceType.__members__.values()
+            and self.pattern_type in PatternType.__members__.values()
+            and self.operation in Operation.__members__.values()
+            and self.permission in Permission.__members__.values()
+        )
+
     def finds(self, acl: Acl) -> bool:
         """Whether an entry is one of those that are meant."""
         return self.finds_pattern(acl.pattern) and (

@@ -14,12 +14,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._acls.entries import canonical_host
+from kafkawire.broker._security.peer import Principal
+from kafkawire.messages.errors import InvalidConfigError
 from kafkawire.wire.acls import CLUSTER_NAME, WILDCARD, Operation, PatternType, Permission
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kafkawire.broker._acls.entries import Entries
+    from kafkawire.broker._config.settings import BrokerConfig
 
 STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 EVERYTHING: Final = sum(1 << operation for operation in Operation if operation > Operation.ALL)
@@ -128,3 +131,19 @@ def principals_of(text: str) -> frozenset[str]:
     ['User:CN=a,O=b', 'User:admin']
     """
     return frozenset(each.strip() for each in text.split(";") if each.strip())
+
+
+def authorizer_of(config: BrokerConfig, entries: Entries) -> Authorizer | None:
+    """The authorizer that the settings ask for; None if they name none."""
+    name = config.text("authorizer.class.name").strip()
+    if not name:
+        return None
+    if name != STANDARD:
+        raise InvalidConfigError(f"authorizer.class.name: found {name!r}, expected {STANDARD} or nothing")
+    users = principals_of(config.text("super.users"))
+    for each in users:
+        try:
+            Principal.parse(each)
+        except ValueError as error:
+            raise InvalidConfigError(f"super.users: {error}") from None
+    return Authorizer(entries, users, allow_everyone_if_no_acl=config.boolean("allow.everyone.if.no.acl.found"))

@@ -3,6 +3,7 @@
 Rules:
 - A resource changes whole or not at all, and only after every value was checked.
 - A broker is named by its number, all brokers by the empty name; others are INVALID_REQUEST.
+- A client needs DESCRIBE_CONFIGS or ALTER_CONFIGS on the topic or the group, or on the cluster for all else.
 - The value null restores the default of a setting.
 - Lists of topics and brokers can be appended to, other lists not.
 """
@@ -13,15 +14,18 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._config.broker_changes import check_changes
-from kafkawire.broker._config.settings import BROKER_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
+from kafkawire.broker._config.settings import BROKER_RESOURCE, GROUP_RESOURCE, SCOPES, TOPIC_RESOURCE, ConfigType, keys
 from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
+from kafkawire.wire.acls import ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kafkawire.broker._dispatch.registry import RequestContext
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._node import Node
+    from kafkawire.wire.acls import Operation
 
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 MOST_SETTINGS: Final = 1000
@@ -37,6 +41,16 @@ def check_broker(node: Node, name: str) -> None:
     """Refuse the name of another broker."""
     if name not in ("", str(node.id)):
         raise InvalidRequestError(f"broker {name!r}, expected {str(node.id)!r}, the only one, or '' for all")
+
+
+def check_access(context: RequestContext, operation: Operation, kind: int, name: str) -> None:
+    """Refuse a resource whose settings the client may not see or change."""
+    if kind == TOPIC_RESOURCE:
+        context.require(operation, ResourceType.TOPIC, name)
+    elif kind == GROUP_RESOURCE:
+        context.require(operation, ResourceType.GROUP, name)
+    else:
+        context.require(operation, ResourceType.CLUSTER)
 
 
 def current(node: Node, kind: int, name: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ Rules:
   with more than MOST_ELEMENTS is refused.
 - The response of a request that needed several turns is encoded in a thread. So is the refusal of a large request:
   `refuse` reads the request and no state of the node. The collector is disabled while a large request is served.
+- With an authorizer, the guard calls the handler (`_acls.guard`). Without one, nothing is checked.
 - An interceptor is called in place of the handler, and may call it. Tests use it to watch, delay and fail requests.
 """
 
@@ -27,6 +28,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire._codec import CodecError, ElementLimitError
 from kafkawire._codec.plan import LIST
+from kafkawire.broker._acls import guard
+from kafkawire.broker._acls.access import Access
+from kafkawire.broker._acls.needs import NEEDS
 from kafkawire.broker._dispatch.large_requests import collector_disabled, free
 from kafkawire.broker._dispatch.registry import (
     CloseConnectionError,
@@ -249,7 +253,13 @@ class Dispatcher:
 
     def _handle(self, call: Call) -> Response | Awaitable[Response]:
         """Call the handler. A coroutine runs up to its first wait, so that one that does not wait costs no task."""
-        work = call.route.handler.handle(self.node, call.request, call.context)
+        handler, context, authorizer = call.route.handler, call.context, self.node.authorizer
+        if authorizer is None:
+            work = handler.handle(self.node, call.request, context)
+        else:
+            row = NEEDS[handler.api.name]
+            context.access = Access(authorizer, row, context.peer)
+            work = guard.serve(self.node, handler, row, call.request, context)
         if not isinstance(work, CoroutineType):
             return work
         try:

@@ -9,6 +9,8 @@ Rules:
   elements, so that no request blocks other connections.
 - The cost of a request, and of its response, is linear in its size. A repeated name is answered once, or refused as in
   Kafka.
+- The permissions that an API needs are in the table `_acls.needs`. An API without a row there cannot be served. The
+  guard enforces the table; a handler asks `context.may` for what the table leaves to it.
 - All versions of the schema are served unless the decorator names fewer.
 - An exception becomes the API's error response. `refuse(request, refusal, context)` builds it if it is given. Otherwise
   the top-level error code of the response is set. An API that has neither closes the connection, as in Kafka.
@@ -29,15 +31,19 @@ from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._acls.needs import ERRORS, NEEDS
 from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
-from kafkawire.messages.errors import ErrorCode, KafkaError, code_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error_for
+from kafkawire.wire.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Mapping
 
+    from kafkawire.broker._acls.access import Access
     from kafkawire.broker._dispatch.turns import Turns
     from kafkawire.broker._dispatch.write_group import WriteGroup
     from kafkawire.broker._node import Node
@@ -88,6 +94,8 @@ class RequestContext:
     was_paused: bool = False
     is_large: bool = False
     """Whether the request holds so many elements that it was decoded in a thread."""
+    access: Access | None = None
+    """The permissions of the client; None if the broker has no authorizer."""
 
     @property
     def principal(self) -> Principal:
@@ -103,6 +111,19 @@ class RequestContext:
     def address(self) -> tuple[str, int]:
         """The client's host and port."""
         return self.peer.address
+
+    def may(self, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME) -> bool:
+        """Whether the client may do an operation on a resource."""
+        return self.access is None or self.access.may(operation, resource, name)
+
+    def require(self, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME) -> None:
+        """Raise the error of the resource if the client may not do an operation on it."""
+        if self.access is not None and not self.access.may(operation, resource, name):
+            raise error_for(ERRORS[resource])
+
+    def operations_on(self, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
+        """The operations that the client may do on a resource, as the bits of responses."""
+        return operations.SUPPORTED[resource] if self.access is None else self.access.operations(resource, name)
 
     def yield_if_due(self) -> Awaitable[None]:
         """Let other connections be served if this request's turn is over."""
@@ -176,6 +197,10 @@ _registered: dict[int, Handler] = {}
 def serves(name: str, *, versions: Versions | None = None, refuse: Refuse | None = None) -> Callable[[H], H]:
     """Register the function below as the handler of an API."""
     which = api(name)
+    if which.name not in NEEDS:
+        raise RegistrationError(
+            f"{which.name} has no row in the table of permissions: add one to broker/_acls/needs.py"
+        )
 
     def register(handle: H) -> H:
         if which.key in _registered:

@@ -3,6 +3,7 @@
 Rules:
 - v0-3 are the form of clients: one transaction. v4+ are the form of brokers: many transactions, to be added or only
   verified (VerifyOnly), of producers with an epoch per transaction.
+- v0-3 need WRITE on the transactional id and on every topic, v4+ CLUSTER_ACTION.
 - A partition that does not exist, UNKNOWN_TOPIC_OR_PARTITION, or that belongs to an internal topic,
   TOPIC_AUTHORIZATION_FAILED, fails its transaction: its other partitions are OPERATION_NOT_ATTEMPTED. Brokers may name
   internal topics.
@@ -20,6 +21,7 @@ from kafkawire.broker.transactions.errors import known_error
 from kafkawire.broker.transactions.transaction import EPOCH_PER_TRANSACTION
 from kafkawire.messages import AddPartitionsToTxnResponse
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,10 +59,12 @@ def refuse(request: AddPartitionsToTxnRequest, refusal: Refusal, context: Reques
 @serves("AddPartitionsToTxn", refuse=refuse)
 async def handle(node: Node, request: AddPartitionsToTxnRequest, context: RequestContext) -> AddPartitionsToTxnResponse:
     if context.version < BROKER_VERSION:
+        context.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.v3_and_below_transactional_id)
         producer = request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
         wanted = Addition(request.v3_and_below_transactional_id, producer, request.v3_and_below_topics)
         results = await _results(await _add(node, wanted, context), context)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+    context.require(Operation.CLUSTER_ACTION, ResourceType.CLUSTER)
     answered: dict[str, AddPartitionsToTxnResponse.AddPartitionsToTxnResult] = {}
     for each in request.transactions:
         await context.yield_if_due()
@@ -96,7 +100,9 @@ async def _add(node: Node, wanted: Addition, context: RequestContext) -> Errors:
 
 def _check(node: Node, place: TopicPartition, context: RequestContext) -> ErrorCode:
     topic = node.topics.find(place[0])
-    if place[0] in INTERNAL and context.version < BROKER_VERSION:
+    if context.version < BROKER_VERSION and (
+        place[0] in INTERNAL or not context.may(Operation.WRITE, ResourceType.TOPIC, place[0])
+    ):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if topic is None or not 0 <= place[1] < topic.partitions:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._config.alterations import alter, check_count, current
+from kafkawire.broker._config.alterations import alter, check_access, check_count, current
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import AlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
+from kafkawire.wire.acls import Operation
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -37,6 +38,7 @@ async def handle(node: Node, request: AlterConfigsRequest, context: RequestConte
         try:
             if times[kind, name] > 1:
                 raise InvalidRequestError(f"resource {name!r} occurs {times[kind, name]} times")
+            check_access(context, Operation.ALTER_CONFIGS, kind, name)
             check_count(len(resource.configs))
             changes = {**dict.fromkeys(current(node, kind, name)), **_values(resource)}
             await alter(node, kind, name, changes, validate_only=request.validate_only)

@@ -4,6 +4,7 @@ Rules:
 - A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
 - A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
   can have a response of any size.
+- A group with a topic that the client may not describe: TOPIC_AUTHORIZATION_FAILED, without its members.
 - The assignment of a member includes partitions that it still has to give up. Topics that are gone are left out.
 - v1: the type of each member: 0 classic, 1 consumer.
 - group.version 0, or a list of protocols without "consumer": UNSUPPORTED_VERSION for every group.
@@ -13,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.consumer_group_heartbeat import check_protocol
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.targets import preferred_assignor
 from kafkawire.messages import ConsumerGroupDescribeResponse
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,13 +46,14 @@ async def handle(
     node: Node, request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> ConsumerGroupDescribeResponse:
     check_protocol(node)
-    allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
     groups: dict[str, Described] = {}
     for group_id in request.group_ids:
         if group_id not in groups:
             described = await _describe(node, group_id, context)
             if not described.error_code:
-                described.authorized_operations = allowed
+                described = _visible(described, context)
+                if request.include_authorized_operations and not described.error_code:
+                    described.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
             groups[group_id] = described
         await context.yield_if_due()
     await node.groups.durable(groups, context)
@@ -77,6 +79,22 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
         described.members.append(_member(node, group, member))
         await context.yield_if_due()
     return described
+
+
+def _visible(described: Described, context: RequestContext) -> Described:
+    """The group, or its refusal if a member has a topic that the client may not describe."""
+    if context.access is None:
+        return described
+    names = {
+        topic.topic_name
+        for member in described.members
+        for assignment in (member.assignment, member.target_assignment)
+        for topic in assignment.topic_partitions
+    }
+    if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
+        return described
+    hidden = "the group has topics that the client is not authorized to describe"
+    return _failed(described.group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden)
 
 
 def _member(node: Node, group: ConsumerGroup, member: ConsumerMember) -> ConsumerGroupDescribeResponse.Member:

@@ -19,6 +19,7 @@ from kafkawire.messages.errors import (
     InvalidRequestError,
     KafkaError,
 )
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -39,6 +40,7 @@ async def handle(node: Node, request: CreatePartitionsRequest, context: RequestC
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
+            context.require(Operation.ALTER, ResourceType.TOPIC, wanted.name)
             await _add(node, wanted, validate_only=request.validate_only)
             response.results.append(_result(wanted.name, Refusal(0, None)))
         except KafkaError as error:

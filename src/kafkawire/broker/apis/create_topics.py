@@ -7,6 +7,8 @@ Rules:
 - A name that occurs twice: INVALID_REQUEST for it. Settings are checked before anything is created.
 - More than MOST_PARTITIONS partitions in one request: POLICY_VIOLATION for all of it, as in Kafka.
 - With `validate_only` (v1+) everything is checked and nothing is created.
+- A topic needs CREATE, on it or on the cluster: else TOPIC_AUTHORIZATION_FAILED, whether it exists or not. A topic
+  whose settings the client may not see is returned without settings and numbers (v5+).
 - v5+ returns partitions, replicas and all settings of the topic; v7 with its id.
 """
 
@@ -20,6 +22,7 @@ from kafkawire.broker._metadata.changes import NewTopic
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA, MOST_PARTITIONS, NO_ID, Topic
 from kafkawire.messages import CreateTopicsResponse
 from kafkawire.messages.errors import (
+    ErrorCode,
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
@@ -27,6 +30,7 @@ from kafkawire.messages.errors import (
     KafkaError,
     PolicyViolationError,
 )
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -51,6 +55,10 @@ async def handle(node: Node, request: CreateTopicsRequest, context: RequestConte
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
+            if wanted.name == CLUSTER_METADATA:
+                raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
+            if not context.may(Operation.CREATE, ResourceType.CLUSTER):
+                context.require(Operation.CREATE, ResourceType.TOPIC, wanted.name)
             results[wanted.name] = _checked(node, wanted)
         except KafkaError as error:
             results[wanted.name] = Refusal.of(error)
@@ -65,6 +73,8 @@ async def handle(node: Node, request: CreateTopicsRequest, context: RequestConte
     for name, topic in results.items():
         if isinstance(topic, Refusal):
             response.topics.append(_failed(name, topic))
+        elif context.version >= 5 and not context.may(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+            response.topics.append(_without_settings(topic))
         else:
             response.topics.append(_created(node, topic, context.version, unset))
         await context.yield_if_due()
@@ -79,8 +89,6 @@ def _total_partitions(node: Node, request: CreateTopicsRequest) -> int:
 
 
 def _checked(node: Node, wanted: RequestTopic) -> NewTopic:
-    if wanted.name == CLUSTER_METADATA:
-        raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
     node.topics.check_new(wanted.name)
     partitions = _count_partitions(node, wanted)
     configs = {config.name: config.value for config in wanted.configs}
@@ -98,6 +106,17 @@ def _created(node: Node, topic: NewTopic | Topic, version: int, unset: list[Conf
         num_partitions=topic.partitions,
         replication_factor=1,
         configs=configs,
+    )
+
+
+def _without_settings(topic: NewTopic | Topic) -> Result:
+    return CreateTopicsResponse.CreatableTopicResult(
+        name=topic.name,
+        error_message=None,
+        topic_id=topic.id if isinstance(topic, Topic) else NO_ID,
+        topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        num_partitions=-1,
+        replication_factor=-1,
     )
 
 

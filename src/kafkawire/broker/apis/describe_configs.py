@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._config.alterations import check_broker, check_kind, find_topic
+from kafkawire.broker._config.alterations import check_access, check_broker, check_kind, find_topic
 from kafkawire.broker._config.settings import (
     BROKER_RESOURCE,
     GROUP_RESOURCE,
@@ -34,6 +34,7 @@ from kafkawire.broker._config.settings import (
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import DescribeConfigsResponse
 from kafkawire.messages.errors import KafkaError
+from kafkawire.wire.acls import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,6 +58,7 @@ async def handle(node: Node, request: DescribeConfigsRequest, context: RequestCo
     for (kind, name), wanted in (await _wanted(existing, request, context)).items():
         result = _result(kind, name, Refusal(0, ""))
         try:
+            check_access(context, Operation.DESCRIBE_CONFIGS, kind, name)
             check_kind(kind)
             listed = existing[kind].values() if wanted is None else [existing[kind][each] for each in sorted(wanted)]
             for key, value, settings in _settings(node, kind, name, listed):

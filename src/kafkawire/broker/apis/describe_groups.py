@@ -7,7 +7,7 @@ Rules:
   request can have a response of any size.
 - The metadata of members and the name of the protocol are returned for stable groups only. They change during a
   rebalance. The last assignment is returned until there is a new one.
-- v3+: authorized operations, if requested: all of them, because there is no authorizer. v4+: group.instance.id.
+- v3+: authorized operations, if requested. v4+: group.instance.id.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.states import State
 from kafkawire.messages import DescribeGroupsResponse
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -38,7 +39,6 @@ def refuse(request: DescribeGroupsRequest, error: Refusal, context: RequestConte
 
 @serves("DescribeGroups", refuse=refuse)
 async def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
-    allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
     groups: dict[str, DescribeGroupsResponse.DescribedGroup] = {}
     for group_id in request.groups:
         if group_id not in groups:
@@ -49,7 +49,10 @@ async def handle(node: Node, request: DescribeGroupsRequest, context: RequestCon
                 reason = "not found" if group is None else "is not a classic group"
                 described = _missing(group_id, context.version, reason)
             if not described.error_code:
-                described.authorized_operations = allowed
+                asked = request.include_authorized_operations
+                described.authorized_operations = (
+                    context.operations_on(ResourceType.GROUP, group_id) if asked else operations.NOT_ASKED
+                )
             groups[group_id] = described
         await context.yield_if_due()
     return DescribeGroupsResponse(groups=list(groups.values()))

@@ -4,6 +4,8 @@ Rules:
 - Without topics in the request all are returned, sorted by name. Topics before the cursor are skipped. A cursor must
   name a topic of the request, and a partition of 0 or more: else INVALID_REQUEST.
 - A page holds at most ResponsePartitionLimit partitions, within 1 and max.request.partition.size.limit.
+- A topic that the client may not describe is TOPIC_AUTHORIZATION_FAILED, after the others of every page. It is left out
+  if all topics are asked for.
 - Names are sorted piece by piece, because sorting many at once blocks other connections.
 - The next cursor is the position where the page ended: in a topic, or at the first partition of the next one, whether
   that exists or not. It is null after the last page.
@@ -19,7 +21,8 @@ from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._metadata.topics import check_name
 from kafkawire.messages import DescribeTopicPartitionsResponse
-from kafkawire.messages.errors import InvalidRequestError, KafkaError
+from kafkawire.messages.errors import ErrorCode, InvalidRequestError, KafkaError
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._metadata.topics import Topic
@@ -48,7 +51,12 @@ async def handle(
     cursor = request.cursor
     if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         raise InvalidRequestError(f"cursor {cursor.topic_name!r} {cursor.partition_index}: not a place in this list")
-    names = iter(asked or [topic.name for topic in node.topics])
+    hidden: list[str] = []
+    visible: list[str] = []
+    for name in asked or [topic.name for topic in node.topics]:
+        (visible if context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) else hidden).append(name)
+        await context.yield_if_due()
+    names = iter(visible)
     pieces = []
     while piece := sorted(islice(names, SORTED_AT_ONCE)):
         pieces.append(piece)
@@ -69,7 +77,7 @@ async def handle(
             topic = node.topics.get(name)
         except KafkaError as error:
             if asked:  # else the topic was deleted after the names were listed
-                response.topics.append(_failed(name, error.code))
+                response.topics.append(_failed(name, error.code, context.operations_on(ResourceType.TOPIC, name)))
             continue
         described = await _describe(node, topic, first, left, context)
         response.topics.append(described)
@@ -77,6 +85,10 @@ async def handle(
         if first + len(described.partitions) < topic.partitions:
             response.next_cursor = _cursor(name, first + len(described.partitions))
             break
+    for name in hidden:
+        if asked and (cursor is None or name >= cursor.topic_name):
+            response.topics.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, operations.NOT_ASKED))
+        await context.yield_if_due()
     return response
 
 
@@ -86,7 +98,7 @@ async def _describe(node: Node, topic: Topic, first: int, most: int, context: Re
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
-        topic_authorized_operations=operations.TOPIC,
+        topic_authorized_operations=context.operations_on(ResourceType.TOPIC, topic.name),
     )
     for index in range(first, min(topic.partitions, first + most)):
         described.partitions.append(
@@ -108,7 +120,7 @@ def _cursor(name: str, index: int) -> DescribeTopicPartitionsResponse.Cursor:
     return DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=index)
 
 
-def _failed(name: str, code: int) -> TopicDescription:
+def _failed(name: str, code: int, allowed: int = operations.TOPIC) -> TopicDescription:
     return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
-        name=name, error_code=code, topic_authorized_operations=operations.TOPIC
+        name=name, error_code=code, topic_authorized_operations=allowed
     )

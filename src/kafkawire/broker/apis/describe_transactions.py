@@ -3,6 +3,7 @@
 Rules:
 - An id that does not exist, or that is being removed: TRANSACTIONAL_ID_NOT_FOUND. An empty id: INVALID_REQUEST.
 - The partitions of a prepared transaction are those without a marker.
+- Topics that the client may not describe are left out.
 - An id that occurs more than once is answered once.
 """
 
@@ -15,6 +16,7 @@ from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.transactions.states import PREPARED, State
 from kafkawire.messages import DescribeTransactionsResponse
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -38,12 +40,12 @@ async def handle(
     found: dict[str, Description] = {}
     for each in request.transactional_ids:
         if each not in found:
-            found[each] = _describe(node, each)
+            found[each] = _describe(node, each, context)
         await context.yield_if_due()
     return DescribeTransactionsResponse(transaction_states=list(found.values()))
 
 
-def _describe(node: Node, transactional_id: str) -> Description:
+def _describe(node: Node, transactional_id: str, context: RequestContext) -> Description:
     if not transactional_id:
         return _failed(transactional_id, ErrorCode.INVALID_REQUEST)
     if not node.transactions.is_coordinator:
@@ -59,15 +61,16 @@ def _describe(node: Node, transactional_id: str) -> Description:
         transaction_start_time_ms=current.started_at,
         producer_id=current.producer_id,
         producer_epoch=current.epoch,
-        topics=_topics(entry),
+        topics=_topics(entry, context),
     )
 
 
-def _topics(entry: Entry) -> list[DescribeTransactionsResponse.TopicData]:
+def _topics(entry: Entry, context: RequestContext) -> list[DescribeTransactionsResponse.TopicData]:
     places = entry.unmarked if entry.current.state in PREPARED else entry.current.partitions
     return [
         DescribeTransactionsResponse.TopicData(topic=topic, partitions=[index for _, index in found])
         for topic, found in groupby(sorted(places), key=lambda place: place[0])
+        if context.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)
     ]
 
 

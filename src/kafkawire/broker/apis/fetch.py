@@ -10,6 +10,8 @@ Rules:
   the first partition with records returns at least one whole batch. A later first batch that does not fit is left out.
   Before v3 the limits are hard, and a batch may be cut off.
 - Consumers read up to the high watermark, with read_committed up to the last stable offset, replicas to the log end.
+- A partition that the client may not read is TOPIC_AUTHORIZATION_FAILED, whether it exists or not; all are for a
+  replica without CLUSTER_ACTION. Only a topic id that does not exist is UNKNOWN_TOPIC_ID for everybody.
 - An error carries no offsets: high watermark, last stable offset and log start are -1.
 - A fetch that waits keeps what it has read. When it is woken, it reads the partitions that changed, and those whose
   records it holds, because their files may be gone meanwhile.
@@ -32,15 +34,19 @@ from kafkawire.messages.errors import (
     ErrorCode,
     KafkaError,
     OffsetOutOfRangeError,
+    TopicAuthorizationError,
     UnsupportedCompressionTypeError,
     UnsupportedVersionError,
 )
 from kafkawire.records.layout import PREFIX_SIZE, stated_size
+from kafkawire.wire.acls import Operation, ResourceType
 from kafkawire.wire.fetch_sessions import FetchPosition, PartitionUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from uuid import UUID
 
+    from kafkawire.broker._acls.access import Access
     from kafkawire.broker._node import Node
     from kafkawire.log import FileRange, Partition
     from kafkawire.messages import FetchRequest
@@ -85,6 +91,7 @@ async def handle(node: Node, request: FetchRequest, context: RequestContext) -> 
         request.isolation_level if version >= 4 else 0,
         request.replica_state.replica_id if version >= 15 else request.replica_id,
         min(request.max_bytes, most) if version >= 3 else most,
+        None if context.access is None else Visibility(node, context.access),
     )
     seen = node.changed_partitions
     read = PartitionRead(node, list(fetch.positions.items()), limits)
@@ -106,6 +113,36 @@ class Limits(NamedTuple):
     isolation: int
     replica: int
     max_bytes: int
+    visibility: Visibility | None = None
+    """The partitions that the client may read; None if it may read all."""
+
+
+class Visibility:
+    """The topics that a client may read, each decided once per request."""
+
+    __slots__ = ("_access", "_decisions", "_node")
+
+    def __init__(self, node: Node, access: Access) -> None:
+        self._node = node
+        self._access = access
+        self._decisions: dict[str | UUID, bool] = {}
+
+    def check(self, name: str | UUID, replica: int) -> None:
+        """Refuse a topic that the client may not read; a topic id that does not exist is not refused here."""
+        if name not in self._decisions:
+            self._decisions[name] = self._decide(name, replica)
+        if not self._decisions[name]:
+            raise TopicAuthorizationError
+
+    def _decide(self, name: str | UUID, replica: int) -> bool:
+        if replica >= 0:
+            return self._access.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER)
+        if not isinstance(name, str):
+            topic = self._node.topics.find_id(name)
+            if topic is None:
+                return True
+            name = topic.name
+        return self._access.may(Operation.READ, ResourceType.TOPIC, name)
 
 
 class PartitionRead:
@@ -175,8 +212,10 @@ def read_partition(
 def _read(
     node: Node, key: Key, position: FetchPosition, limits: Limits, left: int, *, is_first: bool
 ) -> FetchResponse.PartitionData:
-    version, isolation, replica, _ = limits
+    version, isolation, replica, _, visibility = limits
     offset, max_bytes, leader_epoch, last_fetched_epoch, _ = position
+    if visibility is not None:
+        visibility.check(key[0], replica)
     topic, index, log = node.partition(*key)
     if leader_epoch != -1:
         node.check_leader_epoch(leader_epoch)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._config.alterations import DELETE, alter, check_count, check_kind, combine
+from kafkawire.broker._config.alterations import DELETE, alter, check_access, check_count, check_kind, combine
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.messages import IncrementalAlterConfigsResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError
+from kafkawire.wire.acls import Operation
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -41,6 +42,7 @@ async def handle(
         try:
             if times[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequestError(f"resource {resource.resource_name!r} occurs more than once")
+            check_access(context, Operation.ALTER_CONFIGS, resource.resource_type, resource.resource_name)
             await _alter(node, resource, validate_only=request.validate_only)
         except KafkaError as error:
             answer = Refusal.of(error)

@@ -2,6 +2,7 @@
 
 Rules:
 - Without a transactional id every request gets a new id and epoch 0, whatever id it contains.
+- A transactional id needs WRITE on it. Without one, IDEMPOTENT_WRITE on the cluster or WRITE on any topic is enough.
 - An empty transactional id, and an id without an epoch or the reverse (v3+): INVALID_REQUEST.
 - A fenced producer gets PRODUCER_FENCED, below v4 INVALID_PRODUCER_EPOCH.
 """
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.transactions.initiation import Initiation
 from kafkawire.messages import InitProducerIdResponse
-from kafkawire.messages.errors import ErrorCode, InvalidRequestError, error_for
+from kafkawire.messages.errors import ClusterAuthorizationError, ErrorCode, InvalidRequestError, error_for
 from kafkawire.messages.schema import Versions
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -29,6 +31,7 @@ def refuse(request: InitProducerIdRequest, refusal: Refusal, context: RequestCon
 
 @serves("InitProducerId", versions=Versions(0, 5), refuse=refuse)
 async def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+    _check_access(request, context)
     producer_id, epoch = request.producer_id, request.producer_epoch
     if (producer_id == -1) != (epoch == -1):
         raise InvalidRequestError(f"producer id {producer_id} with epoch {epoch}, expected both or neither")
@@ -44,3 +47,16 @@ async def handle(node: Node, request: InitProducerIdRequest, context: RequestCon
         fenced = outcome.error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED
         raise error_for(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else outcome.error)
     return InitProducerIdResponse(producer_id=outcome.producer_id, producer_epoch=outcome.epoch)
+
+
+def _check_access(request: InitProducerIdRequest, context: RequestContext) -> None:
+    access = context.access
+    if access is None:
+        return
+    if request.transactional_id is not None:
+        context.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
+    elif not (
+        access.may(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER)
+        or access.may_on_any(Operation.WRITE, ResourceType.TOPIC)
+    ):
+        raise ClusterAuthorizationError

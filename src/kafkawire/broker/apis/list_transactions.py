@@ -1,6 +1,7 @@
 """ListTransactions: v0-2. The transactional ids of this coordinator.
 
 Rules:
+- An id that the client may not describe is left out.
 - Filters by state and by producer id are lists; an empty one matches everything. Unknown states are returned, each
   once, and match nothing.
 - v1+: ids whose transaction is open for longer than DurationFilter; -1 matches everything. An id without a transaction
@@ -19,6 +20,7 @@ from kafkawire.broker.groups.consumer.patterns import Alphabet, compile_for
 from kafkawire.broker.groups.steps import finish_in_turns
 from kafkawire.broker.transactions.states import BY_TITLE, State
 from kafkawire.messages import ListTransactionsResponse
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -46,6 +48,8 @@ async def handle(node: Node, request: ListTransactionsRequest, context: RequestC
     for entry in entries:
         await context.yield_if_due()
         current = entry.current
+        if not context.may(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, current.transactional_id):
+            continue
         if entry.pending is State.DEAD or (has_states and current.state not in states):
             continue
         if producers and current.producer_id not in producers:

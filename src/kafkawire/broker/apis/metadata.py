@@ -9,7 +9,8 @@ Rules:
 - One request creates at most MOST_PARTITIONS partitions. Clients retry for the remaining topics.
 - A topic that is named more than once is described once.
 - An invalid topic name: INVALID_TOPIC_EXCEPTION. An unknown id: UNKNOWN_TOPIC_ID.
-- Authorized operations, if requested, are all of them, because there is no authorizer.
+- A topic that the client may not describe is TOPIC_AUTHORIZATION_FAILED without its id, or without its name if it was
+  named by id. A list of all topics leaves it out. A topic that would be created needs CREATE, on it or on the cluster.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from kafkawire.messages.errors import (
     ErrorCode,
     InvalidRequestError,
     KafkaError,
+    TopicAuthorizationError,
     TopicExistsError,
     UnknownTopicOrPartitionError,
 )
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,34 +66,39 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
         controller_id=node.id,
     )
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = operations.CLUSTER
-    allowed = operations.TOPIC if version >= 8 and request.include_topic_authorized_operations else operations.NOT_ASKED
+        may = context.may(Operation.DESCRIBE, ResourceType.CLUSTER)
+        response.cluster_authorized_operations = context.operations_on(ResourceType.CLUSTER) if may else 0
+    with_operations = version >= 8 and request.include_topic_authorized_operations
     if wanted is None or (version == 0 and not wanted):
         for topic in list(node.topics):
-            response.topics.append(_begin(node, topic, allowed))
-            if topic.partitions > AT_ONCE:
-                await _end(response.topics[-1], node, topic, context)
+            if context.may(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+                response.topics.append(_begin(node, topic, _operations(topic.name, context, asked=with_operations)))
+                if topic.partitions > AT_ONCE:
+                    await _end(response.topics[-1], node, topic, context)
             await context.yield_if_due()
         return response
     distinct = await _distinct(wanted, context)
-    absent: Mapping[str, KafkaError] = {}
+    hidden = await _hidden(distinct, context)
+    absent: dict[str, KafkaError] = dict.fromkeys(hidden, TopicAuthorizationError())
     if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
-        absent = await _create_missing(node, distinct, context)
+        absent |= await _create_missing(node, [each for each in distinct if each.name not in hidden], context)
     for each in distinct:
         try:
-            topic = _find(node, each, version, absent)
+            topic = _find(node, each, version, absent, context)
             node.check(topic.name)
-            response.topics.append(_begin(node, topic, allowed))
+            response.topics.append(_begin(node, topic, _operations(topic.name, context, asked=with_operations)))
             if topic.partitions > AT_ONCE:
                 await _end(response.topics[-1], node, topic, context)
         except KafkaError as error:
+            is_hidden = isinstance(error, TopicAuthorizationError)
+            with_bits = with_operations and each.name is not None and not is_hidden
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
                     error_code=error.code,
                     name=_answerable(each.name, context),
                     topic_id=each.topic_id,
-                    is_internal=each.name in INTERNAL,
-                    topic_authorized_operations=operations.NOT_ASKED if each.name is None else allowed,
+                    is_internal=each.name in INTERNAL and each.name not in hidden,
+                    topic_authorized_operations=_operations(each.name or "", context, asked=with_bits),
                 )
             )
         await context.yield_if_due()
@@ -148,10 +156,26 @@ async def _distinct(wanted: list[RequestTopic], context: RequestContext) -> list
     return found
 
 
+def _operations(name: str, context: RequestContext, *, asked: bool) -> int:
+    return context.operations_on(ResourceType.TOPIC, name) if asked else operations.NOT_ASKED
+
+
+async def _hidden(wanted: Iterable[RequestTopic], context: RequestContext) -> set[str]:
+    """The names that the client may not describe."""
+    hidden: set[str] = set()
+    if context.access is not None:
+        for each in wanted:
+            if each.name and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, each.name):
+                hidden.add(each.name)
+            await context.yield_if_due()
+    return hidden
+
+
 async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: RequestContext) -> dict[str, KafkaError]:
     """Create the topics that are asked for by name and do not exist; returns the error of each for this request."""
     partitions = node.config.integer("num.partitions")
     missing: list[NewTopic] = []
+    refused: dict[str, KafkaError] = {}
     for each in wanted:
         name = each.name
         if (
@@ -161,28 +185,37 @@ async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: R
             or len(missing) * partitions >= MOST_PARTITIONS
         ):
             continue
-        if name in INTERNAL:
+        if not (
+            context.may(Operation.CREATE, ResourceType.CLUSTER)
+            or context.may(Operation.CREATE, ResourceType.TOPIC, name)
+        ):
+            refused[name] = TopicAuthorizationError()
+        elif name in INTERNAL:
             missing.append(NewTopic(name, *node.config.internal_topic(name)))
         elif name != CLUSTER_METADATA:
             missing.append(NewTopic(name, partitions))
         await context.yield_if_due()
     if not missing:
-        return {}
+        return refused
     made = await node.create_topics(missing)
-    return {
+    return refused | {
         topic.name: each if isinstance(each, KafkaError) else UnknownTopicOrPartitionError("created by this request")
         for topic, each in zip(missing, made, strict=True)
         if not isinstance(each, TopicExistsError)  # another request created it meanwhile
     }
 
 
-def _find(node: Node, wanted: RequestTopic, version: int, absent: Mapping[str, KafkaError]) -> Topic:
+def _find(
+    node: Node, wanted: RequestTopic, version: int, absent: Mapping[str, KafkaError], context: RequestContext
+) -> Topic:
     if wanted.topic_id != NO_ID or wanted.name is None:
         if version < 12:
             raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
         if wanted.name:  # Java's consumer of the consumer protocol sends the id with an empty name
             raise InvalidRequestError("a topic asked for by name and by id at once")
-        return node.topics.get_id(wanted.topic_id)
+        topic = node.topics.get_id(wanted.topic_id)
+        context.require(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
+        return topic
     if wanted.name in absent:
         raise absent[wanted.name]
     found = node.topics.find(wanted.name)

@@ -11,6 +11,8 @@ Rules:
   they are not those of a member. Classic groups ignore them.
 - A group, a topic or a partition that occurs more than once is answered once. Apache Kafka answers every occurrence,
   so that a small request can have a response of any size.
+- A group that the client may not describe: GROUP_AUTHORIZATION_FAILED. A topic: TOPIC_AUTHORIZATION_FAILED for its
+  partitions, whether it exists or not; the list of all offsets leaves it out.
 - An offset that a crash could still lose is not returned.
 """
 
@@ -23,6 +25,7 @@ from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._metadata.topics import NO_ID
 from kafkawire.messages import OffsetFetchRequest, OffsetFetchResponse
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -85,6 +88,7 @@ def refuse(request: OffsetFetchRequest, error: Refusal, context: RequestContext)
 @serves("OffsetFetch", refuse=refuse)
 async def handle(node: Node, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
     if context.version < 8:
+        context.require(Operation.DESCRIBE, ResourceType.GROUP, request.group_id)
         response = OffsetFetchResponse(topics=await _one_group(node, request, context))
         await node.groups.durable([request.group_id], context)
         return response
@@ -112,6 +116,7 @@ async def _one_group(
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if context.version == 0 else ErrorCode.NONE
     if request.topics is None:
         places = await _everything(node, known.offsets, context)
+        places = [place for place in places if context.may(Operation.DESCRIBE, ResourceType.TOPIC, place.name)]
     else:
         topics: Topics = {}
         for topic in request.topics:
@@ -144,7 +149,10 @@ async def _refused(node: Node, request: OffsetFetchRequest, context: RequestCont
     """The groups whose members may not fetch, with their errors."""
     refused = {}
     for group in request.groups:
-        error = node.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        if context.may(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
+            error = node.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        else:
+            error = ErrorCode.GROUP_AUTHORIZATION_FAILED
         if error:
             refused[group.group_id] = error
         await context.yield_if_due()
@@ -164,7 +172,11 @@ async def _group(
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
     places: Iterable[Place]
     if topics is None:
-        everything = await _everything(node, known.offsets, context)
+        everything = [
+            place
+            for place in await _everything(node, known.offsets, context)
+            if context.may(Operation.DESCRIBE, ResourceType.TOPIC, place.name)
+        ]
         places = (place for place in everything if context.version < 10 or place.topic_id != NO_ID)
     else:
         places = (_place(node, name, indexes) for name, indexes in topics.items())
@@ -200,6 +212,9 @@ async def _everything(node: Node, offsets: Offsets, context: RequestContext) -> 
 
 async def _find(kind: type[Partition], known: Known, place: Place, context: RequestContext) -> list[Partition]:
     found = []
+    is_known = place.name or place.topic_id == NO_ID
+    if is_known and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, place.name):
+        known, place = Known({}), place._replace(missing=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     for index in place.partitions:
         found.append(_partition(kind, known, place, index))
         await context.yield_if_due()
