@@ -20,7 +20,7 @@ from kafkawire.client.options import parse_address
 from kafkawire.testing import RunningBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 SETTINGS = {"log.cleaner.backoff.ms": "500"}
@@ -40,11 +40,11 @@ class ErrorLog(logging.Handler):
 class OurBroker(RunningBroker):
     """The running broker of `kafkawire.testing`, with its data under a directory."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, config: Mapping[str, str] | None = None) -> None:
         self.data_dir = directory / "data"
         self._errors = ErrorLog()
         self.expected_errors: set[str] = set()
-        super().__init__(self.data_dir, config=SETTINGS)
+        super().__init__(self.data_dir, config={**SETTINGS, **(config or {})})
 
     @property
     def bootstrap(self) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.interop.apache_kafka import ApacheKafka
     from tests.interop.drivers import Member
 
-    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.kinds import AnyGroup
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 PARTITIONS = 6

@@ -27,7 +27,6 @@ NOT_OURS = {
     "eligible.leader.replicas.version": "one node has no replicas to choose from",
     "kraft.version": "there is no quorum",
     "share.version": "share groups are not served",
-    "streams.version": "streams groups are not served",
 }
 
 

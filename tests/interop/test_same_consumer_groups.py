@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from tests.interop.answers import Asked, comparable, differences
@@ -56,15 +56,15 @@ class Talk:
         found: UUID = self.quietly(m.MetadataRequest(topics=[wanted]), 12).topics[0].topic_id
         return found
 
-    def commit(self, group: str, member: str, epoch: int, version: int, *partitions: int) -> Any:
+    def commit(self, group: str, member: str, epoch: int, version: int, *partitions: int, topic: str = TOPIC) -> Any:
         kind = m.OffsetCommitRequest
         places = [kind.OffsetCommitRequestPartition(partition_index=each, committed_offset=7) for each in partitions]
-        topic = kind.OffsetCommitRequestTopic(partitions=places)
+        committed = kind.OffsetCommitRequestTopic(partitions=places)
         if version >= 10:
-            topic.topic_id = self.id_of(TOPIC)
+            committed.topic_id = self.id_of(topic)
         else:
-            topic.name = TOPIC
-        request = kind(group_id=group, member_id=member, generation_id_or_member_epoch=epoch, topics=[topic])
+            committed.name = topic
+        request = kind(group_id=group, member_id=member, generation_id_or_member_epoch=epoch, topics=[committed])
         return self.ask(request, version)
 
     def fetch(self, group: str, member: str | None, epoch: int) -> Any:
@@ -78,6 +78,9 @@ class Talk:
         config = kind.AlterableConfig(name=name, value=value, config_operation=1 if value is None else 0)
         resource = kind.AlterConfigsResource(resource_type=32, resource_name=group, configs=[config])
         return self.ask(kind(resources=[resource]), 1)
+
+
+T = TypeVar("T", bound=Talk)
 
 
 def heartbeat(group: str, member: str, epoch: int, **said: Any) -> Message:
@@ -104,8 +107,8 @@ def has_coordinator(broker: Asked) -> bool:
     return answer.groups[0].error_code not in (14, 15, 16)
 
 
-def compare(both: tuple[Asked, Asked], conversation: Callable[[Talk], None]) -> None:
-    ours, theirs = Talk(both[0]), Talk(both[1])
+def compare(both: tuple[Asked, Asked], conversation: Callable[[T], None], talk: type[T] = Talk) -> None:  # type: ignore[assignment]
+    ours, theirs = talk(both[0]), talk(both[1])
     conversation(theirs)
     conversation(ours)
     assert [name for name, _ in ours.said] == [name for name, _ in theirs.said]

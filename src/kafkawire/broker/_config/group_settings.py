@@ -26,6 +26,11 @@ SCOPE: Final = SCOPES[GROUP_RESOURCE]
 SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
+STREAMS_SESSION_TIMEOUT: Final = "streams.session.timeout.ms"
+STREAMS_HEARTBEAT_INTERVAL: Final = "streams.heartbeat.interval.ms"
+STREAMS_ASSIGNMENT_INTERVAL: Final = "streams.assignment.interval.ms"
+STREAMS_INITIAL_DELAY: Final = "streams.initial.rebalance.delay.ms"
+STREAMS_STANDBYS: Final = "streams.num.standby.replicas"
 _TYPES: Final = ("consumer", "share", "streams")
 _RANGED: Final = {
     "consumer": ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"),
@@ -45,7 +50,6 @@ _LIMITS: Final = {
     for name in names
 }
 """The broker's limits of a value, by name of the setting."""
-_STANDBY_REPLICAS: Final = "streams.num.standby.replicas"
 _MOST_STANDBY_REPLICAS: Final = "group.streams.max.standby.replicas"
 _MOST: Final = 2**31 - 1
 _DURATION: Final = r"P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d{0,9})?S)?)?"
@@ -107,7 +111,7 @@ class GroupConfigs(OwnSettings):
         if name in _LIMITS:
             least, most = _LIMITS[name]
             return self._config.integer(least), self._config.integer(most)
-        return 0, self._config.integer(_MOST_STANDBY_REPLICAS) if name == _STANDBY_REPLICAS else _MOST
+        return 0, self._config.integer(_MOST_STANDBY_REPLICAS) if name == STREAMS_STANDBYS else _MOST
 
     def _within(self, own: Mapping[str, str], name: str) -> int:
         if name not in own:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 METADATA_VERSION: Final = "metadata.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 GROUP_VERSION: Final = "group.version"
+STREAMS_VERSION: Final = "streams.version"
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
@@ -44,6 +45,7 @@ SUPPORTED: Final = (
     Feature(METADATA_VERSION, 30, 30, 30),  # 4.3-IV0
     Feature(TRANSACTION_VERSION, 0, 2, 2),
     Feature(GROUP_VERSION, 0, 1, 1),
+    Feature(STREAMS_VERSION, 0, 1, 1),
 )
 
 

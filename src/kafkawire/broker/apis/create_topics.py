@@ -55,11 +55,9 @@ async def handle(node: Node, request: CreateTopicsRequest, context: RequestConte
         try:
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
-            if wanted.name == CLUSTER_METADATA:
-                raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
-            if not context.may(Operation.CREATE, ResourceType.CLUSTER):
+            if wanted.name != CLUSTER_METADATA and not context.may(Operation.CREATE, ResourceType.CLUSTER):
                 context.require(Operation.CREATE, ResourceType.TOPIC, wanted.name)
-            results[wanted.name] = _checked(node, wanted)
+            results[wanted.name] = check_new_topic(node, wanted)
         except KafkaError as error:
             results[wanted.name] = Refusal.of(error)
         await context.yield_if_due()
@@ -88,7 +86,10 @@ def _total_partitions(node: Node, request: CreateTopicsRequest) -> int:
     return sum(default if count == -1 else count for count in counts if -1 <= count <= MOST_PARTITIONS)
 
 
-def _checked(node: Node, wanted: RequestTopic) -> NewTopic:
+def check_new_topic(node: Node, wanted: RequestTopic) -> NewTopic:
+    """The topic to create; what cannot be created is refused."""
+    if wanted.name == CLUSTER_METADATA:
+        raise InvalidRequestError(f"topic {wanted.name!r} belongs to the broker")
     node.topics.check_new(wanted.name)
     partitions = _count_partitions(node, wanted)
     configs = {config.name: config.value for config in wanted.configs}

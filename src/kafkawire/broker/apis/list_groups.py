@@ -4,7 +4,7 @@ Rules:
 - v4+ filters by state, v5 also by type. Names are case-insensitive. An empty list does not filter. An unknown name
   matches nothing.
 - A client that may not describe the cluster sees the groups that it may describe.
-- Types are "classic" and "consumer".
+- Types are "classic", "consumer" and "streams".
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._metadata.topics import Topics
-from kafkawire.broker.groups.consumer.coordinator import CONSUMER_KINDS, ConsumerGroups
+from kafkawire.broker.groups.consumer.coordinator import ConsumerGroups
 from kafkawire.broker.groups.consumer.events import ConsumerEvents
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.settings import Timing
@@ -26,23 +26,28 @@ from kafkawire.broker.groups.offsets import AT_ONCE, Offsets
 from kafkawire.broker.groups.offsets_log import GroupWriter
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
-from kafkawire.broker.groups.rebalance import Due, Kind, Rebalances
+from kafkawire.broker.groups.rebalance import MODERN_KINDS, Due, Kind, Rebalances
 from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.steps import finish
+from kafkawire.broker.groups.streams.coordinator import StreamsGroups
+from kafkawire.broker.groups.streams.events import StreamsEvents
+from kafkawire.broker.groups.streams.group import StreamsGroup
+from kafkawire.broker.groups.streams.settings import StreamsTiming
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from kafkawire.broker.groups.consumer.events import AnyGroup
     from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
     from kafkawire.broker.groups.consumer.resolution import Wanted
     from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Commit, Errors, PreparedCommit
     from kafkawire.broker.groups.offsets_log import EntryLog
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
     from kafkawire.broker.groups.settings import GroupSettings
     from kafkawire.broker.groups.steps import Steps
+    from kafkawire.broker.groups.streams.heartbeat import StreamsBeat, StreamsResult
 
 
 NEWEST_COMMIT: Final = 10
@@ -51,6 +56,10 @@ NEWEST_COMMIT: Final = 10
 
 def _default_timing(group_id: str) -> Timing:
     return Timing()
+
+
+def _default_streams_timing(group_id: str) -> StreamsTiming:
+    return StreamsTiming()
 
 
 class GroupCoordinator:
@@ -63,6 +72,7 @@ class GroupCoordinator:
         *,
         topics: Topics | None = None,
         timing: Callable[[str], Timing] = _default_timing,
+        streams_timing: Callable[[str], StreamsTiming] = _default_streams_timing,
         suffix: Callable[[], str] = unique_suffix,
     ) -> None:
         self.settings = settings
@@ -77,6 +87,14 @@ class GroupCoordinator:
         known_topics = Topics() if topics is None else topics
         consumers = ConsumerGroups(settings.consumer, timing, known_topics, self._deadlines, self._writer)
         self._consumers = ConsumerEvents(self._groups, consumers, self._rebalances)
+        self._streams = StreamsEvents(
+            self._groups,
+            settings.streams_max_size,
+            StreamsGroups(streams_timing, known_topics, self._deadlines),
+            self._deadlines,
+            self._writer,
+            self._rebalances,
+        )
 
     def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self._groups.values())
@@ -93,6 +111,9 @@ class GroupCoordinator:
             if isinstance(group, ConsumerGroup):
                 self._consumers.consumers.load(group, now)
                 continue
+            if isinstance(group, StreamsGroup):
+                self._streams.load(group, now)
+                continue
             for member in group.members.values():
                 self._rebalances.renew_session(group, member, now)
 
@@ -105,6 +126,10 @@ class GroupCoordinator:
         if isinstance(known, ConsumerGroup) and known.members:
             self._consumers.join(known, join, token, now)
             return
+        if isinstance(known, StreamsGroup) and known.members:
+            error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+            self._rebalances.replies.append(Reply(token, JoinResult(error, NO_MEMBER)))
+            return
         group = self._classic_group(join.group_id, now)
         self._membership.join(group, join, token, now)
         self._let_go_if_unused(group)
@@ -112,6 +137,10 @@ class GroupCoordinator:
     def consumer_heartbeat(self, beat: Beat, now: int) -> BeatResult:
         """The answer to a heartbeat of the consumer protocol; a refusal is raised."""
         return self._consumers.heartbeat(beat, now)
+
+    def streams_heartbeat(self, beat: StreamsBeat, now: int) -> StreamsResult:
+        """The answer to a heartbeat of the streams protocol; a refusal is raised."""
+        return self._streams.heartbeat(beat, now)
 
     def take_resolutions(self) -> list[Wanted]:
         """The regular expressions that are to be resolved."""
@@ -125,7 +154,7 @@ class GroupCoordinator:
 
     def sync(self, sync: Sync, token: Token, now: int) -> None:
         group = self._groups.get(sync.group_id)
-        if group is None:
+        if group is None or isinstance(group, StreamsGroup):
             self._rebalances.replies.append(Reply(token, SyncResult(_missing(sync.group_id))))
         elif isinstance(group, ConsumerGroup):
             self._consumers.sync(group, sync, token, now)
@@ -134,7 +163,7 @@ class GroupCoordinator:
 
     def heartbeat(self, group_id: str, key: MemberKey, now: int) -> ErrorCode:
         group = self._groups.get(group_id)
-        if group is None:
+        if group is None or isinstance(group, StreamsGroup):
             return _missing(group_id)
         if isinstance(group, ConsumerGroup):
             return self._consumers.classic_heartbeat(group, key, now)
@@ -153,7 +182,10 @@ class GroupCoordinator:
             if isinstance(group, ConsumerGroup):
                 rest = yield from self._consumers.leaving(group, chain([leaver], left), now)
                 return [*errors, *rest]
-            errors.append(_missing(group_id) if group is None else self._membership.leave(group, leaver, now))
+            if isinstance(group, Group):
+                errors.append(self._membership.leave(group, leaver, now))
+            else:
+                errors.append(_missing(group_id))
             yield
         return errors
 
@@ -285,6 +317,8 @@ class GroupCoordinator:
         for group in self:
             if isinstance(group, ConsumerGroup):
                 self._consumers.consumers.forget_deadlines(group, group.members)
+            elif isinstance(group, StreamsGroup):
+                self._streams.forget_deadlines(group, group.members)
             else:
                 self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
         self._groups.clear()
@@ -309,11 +343,12 @@ class GroupCoordinator:
         while (due := self._deadlines.take(now)) is not None:
             yield
             group = self._groups.get(due.group_id)
-            if isinstance(group, ConsumerGroup):
-                if due.kind in CONSUMER_KINDS:
-                    self._consumers.time_is_over(group, due, now)
-            elif group is None or due.kind in CONSUMER_KINDS:
+            if group is None or isinstance(group, Group) == (due.kind in MODERN_KINDS):
                 continue
+            if isinstance(group, ConsumerGroup):
+                self._consumers.time_is_over(group, due, now)
+            elif isinstance(group, StreamsGroup):
+                self._streams.time_is_over(group, due, now)
             elif due.kind is Kind.REBALANCE:
                 self._rebalances.time_is_over(group, now)
             elif due.kind is Kind.SYNC:
@@ -339,8 +374,10 @@ class GroupCoordinator:
         return ErrorCode.NONE
 
     def _classic_group(self, group_id: str, now: int) -> Group:
-        """The group of a name for the classic protocol: it replaces an empty consumer group."""
+        """The group of a name for the classic protocol: it replaces an empty group of another kind."""
         group = self._group(group_id, now)
+        if isinstance(group, StreamsGroup):
+            return self._streams.become_classic(group, now)
         return group if isinstance(group, Group) else self._consumers.become_classic(group, now)
 
     def _group(self, group_id: str, now: int) -> AnyGroup:
@@ -388,6 +425,8 @@ class GroupCoordinator:
             self._offsets.pending.forget(group.group_id, place)
         if isinstance(group, Group):
             group.go(State.DEAD, now)
+        if isinstance(group, StreamsGroup):
+            self._streams.forget_deadlines(group, ())
         del self._groups[group.group_id]
 
 

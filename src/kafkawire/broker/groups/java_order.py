@@ -22,9 +22,9 @@ _SMALLEST_TABLE: Final = 16
 _WORD: Final = 0xFFFFFFFF
 
 
-def map_order(keys: Collection[T], hashed: Callable[[T], int]) -> list[T]:
-    """Keys of a HashMap that they were inserted into one by one."""
-    size = _SMALLEST_TABLE
+def map_order(keys: Collection[T], hashed: Callable[[T], int], *, room_for: int = _SMALLEST_TABLE) -> list[T]:
+    """Keys of a HashMap that they were inserted into one by one; it may have been made with an initial capacity."""
+    size = 1 << max(room_for - 1, 0).bit_length()
     while len(keys) > size * 3 // 4:
         size *= 2
     return _by_bucket(keys, hashed, size)

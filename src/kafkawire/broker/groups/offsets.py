@@ -19,20 +19,23 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._metadata.topics import NO_ID
-from kafkawire.broker.groups.consumer.commits import check_consumer_commit
+from kafkawire.broker.groups.consumer.commits import FIRST_VERSION, check_consumer_commit
 from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER
 from kafkawire.broker.groups.records import Entry, encode_offset
 from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.streams.commits import check_streams_commit
+from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.messages.errors import ErrorCode, GroupNotEmptyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from uuid import UUID
 
-    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.consumer.group import ConsumerGroup
     from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets_log import GroupWriter
     from kafkawire.broker.groups.protocol import MemberKey
     from kafkawire.broker.groups.rebalance import Rebalances
@@ -185,7 +188,7 @@ def check_transactional_commit(
     if key.generation < 0 and (group.is_empty or (key.member_id == NO_MEMBER and key.instance_id is None)):
         return ErrorCode.NONE
     if not isinstance(group, Group):
-        error = check_consumer_commit(group, key, _topic_partitions(commits))
+        error = _check_epoch(group, key, commits)
         return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
     error = group.check_member(key.member_id, key.instance_id)
     if error:
@@ -198,7 +201,7 @@ def check_commit(
 ) -> ErrorCode:
     """Why a commit is refused, or NONE."""
     if not isinstance(group, Group):
-        return check_consumer_commit(group, key, _topic_partitions(commits), version=version)
+        return _check_epoch(group, key, commits, version=version)
     if key.generation < 0 and group.state is State.EMPTY:
         return ErrorCode.NONE
     if key.generation < 0 and key.member_id == NO_MEMBER and key.instance_id is None:
@@ -209,6 +212,19 @@ def check_commit(
     if key.generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.COMPLETING else ErrorCode.NONE
+
+
+def _check_epoch(
+    group: ConsumerGroup | StreamsGroup,
+    key: MemberKey,
+    commits: Mapping[TopicPartition, PreparedCommit],
+    *,
+    version: int = FIRST_VERSION,
+) -> ErrorCode:
+    if isinstance(group, StreamsGroup):
+        valid = (place for place, prepared in commits.items() if prepared.committed is not None)
+        return check_streams_commit(group, key, valid, version=version)
+    return check_consumer_commit(group, key, _topic_partitions(commits), version=version)
 
 
 def _topic_partitions(commits: Mapping[TopicPartition, PreparedCommit]) -> Iterator[tuple[UUID, int]]:

@@ -26,6 +26,9 @@ from kafkawire.broker.groups.java_order import hash_of_text
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import encode_group, encode_group_end, encode_offset
 from kafkawire.broker.groups.replay import Replay
+from kafkawire.broker.groups.streams.group import StreamsGroup
+from kafkawire.broker.groups.streams.group import ending as streams_ending
+from kafkawire.broker.groups.streams.records import encode as encode_streams
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error_for
 from kafkawire.records import BatchBuilder, read_batches
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.consumer.events import AnyGroup
     from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.records import Entry
 
 _log: Final = logging.getLogger(__name__)
@@ -93,8 +96,7 @@ class GroupWriter:
     def write_end(self, group: AnyGroup, offsets: Iterable[TopicPartition], now: int) -> None:
         """Write tombstones for a group and all of its offsets."""
         entries = [encode_offset(group.group_id, place, None) for place in offsets]
-        ends = [encode_group_end(group.group_id)] if isinstance(group, Group) else encode(group.group_id, ending(group))
-        self.write(group.group_id, [*entries, *ends], now)
+        self.write(group.group_id, [*entries, *_ends(group)], now)
 
     def _append(
         self,
@@ -108,6 +110,17 @@ class GroupWriter:
             self._entries.append(group_id, entries, now, producer)
         except (KafkaWireError, OSError) as error:
             raise coordinator_error(group_id, error, too_large) from error
+
+
+def _ends(group: AnyGroup) -> Iterable[Entry]:
+    """The tombstones of a group."""
+    match group:
+        case Group():
+            return [encode_group_end(group.group_id)]
+        case StreamsGroup():
+            return encode_streams(group.group_id, streams_ending(group))
+        case _:
+            return encode(group.group_id, ending(group))
 
 
 def coordinator_error(

@@ -34,7 +34,7 @@ NEW_MEMBER_JOIN_MS: Final = 300_000
 
 
 class Kind(Enum):
-    """The subject of a deadline; from MEMBER_SESSION on, of a consumer group."""
+    """The subject of a deadline; from MEMBER_SESSION on, of a consumer or a streams group."""
 
     REBALANCE = auto()
     SYNC = auto()
@@ -44,6 +44,11 @@ class Kind(Enum):
     REVOCATION = auto()
     REJOIN = auto()
     RESYNC = auto()
+    INITIAL_DELAY = auto()
+
+
+MODERN_KINDS: Final = frozenset({Kind.MEMBER_SESSION, Kind.REVOCATION, Kind.REJOIN, Kind.RESYNC, Kind.INITIAL_DELAY})
+"""Deadlines of groups that are not classic."""
 
 
 class Due(NamedTuple):

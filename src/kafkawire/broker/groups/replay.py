@@ -4,7 +4,7 @@ Rules:
 - The last record of a key counts. One without a value deletes the key.
 - Offsets of a transaction count when its commit marker comes, and never if it is aborted. At the end of the log those
   of open transactions are pending (`pending`).
-- A record of a consumer group ends a classic one of its name, and the other way round: a group has one kind at a time.
+- A record of a group ends one of another kind and the same name: a group has one kind at a time.
 - A record that cannot be decoded is skipped with a warning, because one bad record must not prevent a start.
 """
 
@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.consumer.changes import Ended
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
-from kafkawire.broker.groups.consumer.records import decode
+from kafkawire.broker.groups.consumer.records import decode as decode_consumer
 from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import OffsetKey, decode_group, decode_key, decode_offset
+from kafkawire.broker.groups.streams.changes import Ended as StreamsEnded
+from kafkawire.broker.groups.streams.group import StreamsGroup
+from kafkawire.broker.groups.streams.records import decode as decode_streams
 from kafkawire.messages import CodecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.records import Entry
     from kafkawire.records import Batch
 
@@ -88,9 +91,10 @@ class Replay:
                 self._groups[about.group_id] = decode_group(about.group_id, value)
         else:
             self._consumer_entry(key, value)
+            self._streams_entry(key, value)
 
     def _consumer_entry(self, key: bytes, value: bytes | None) -> None:
-        found = decode(key, value)
+        found = decode_consumer(key, value)
         if found is None:
             return
         group_id, change = found
@@ -100,6 +104,21 @@ class Replay:
                 return
             group = self._groups[group_id] = ConsumerGroup(group_id)
         if isinstance(change, Ended):
+            del self._groups[group_id]
+        else:
+            group.apply(change)
+
+    def _streams_entry(self, key: bytes, value: bytes | None) -> None:
+        found = decode_streams(key, value)
+        if found is None:
+            return
+        group_id, change = found
+        group = self._groups.get(group_id)
+        if not isinstance(group, StreamsGroup):
+            if value is None:
+                return
+            group = self._groups[group_id] = StreamsGroup(group_id)
+        if isinstance(change, StreamsEnded):
             del self._groups[group_id]
         else:
             group.apply(change)

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._clock import ClockJumps
-from kafkawire.broker._config.group_settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from kafkawire.broker._config import group_settings as names
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._dispatch.turns import Turns
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
@@ -33,6 +33,10 @@ from kafkawire.broker.groups.offsets_log import OffsetsLog, coordinator_error
 from kafkawire.broker.groups.protocol import JoinResult, SyncResult
 from kafkawire.broker.groups.settings import GroupSettings
 from kafkawire.broker.groups.steps import finish, finish_in_turns
+from kafkawire.broker.groups.streams.commits import check_streams_fetch
+from kafkawire.broker.groups.streams.creation import InternalTopics
+from kafkawire.broker.groups.streams.group import StreamsGroup
+from kafkawire.broker.groups.streams.settings import StreamsTiming
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -43,12 +47,13 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.registry import RequestContext
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.consumer.events import AnyGroup
     from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
     from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Commit, Errors
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Reply, Sync
     from kafkawire.broker.groups.steps import Steps
+    from kafkawire.broker.groups.streams.heartbeat import StreamsBeat, StreamsResult
 
 _log: Final = logging.getLogger(__name__)
 
@@ -68,8 +73,14 @@ class Groups:
         self._node = node
         self._entries = OffsetsLog(node)
         self._coordinator = GroupCoordinator(
-            GroupSettings.of(node.config), self._entries, topics=node.topics, timing=self._timing
+            GroupSettings.of(node.config),
+            self._entries,
+            topics=node.topics,
+            timing=self._timing,
+            streams_timing=self._streams_timing,
         )
+        self.internal_topics = InternalTopics(node)
+        """The internal topics of streams applications that are being created."""
         self._timer: Timer | None = None
         self._rings_at = 0
         self._jumps = ClockJumps(node.clock)
@@ -156,9 +167,20 @@ class Groups:
                 self._work_through(self._coordinator.resolving(wanted, self._now), failure)
             self._dispatch_replies()
 
+    async def streams_heartbeat(self, beat: StreamsBeat) -> StreamsResult:
+        """The answer to a heartbeat of the streams protocol; a refusal is raised."""
+        if beat.epoch == JOIN_EPOCH:
+            await self.prepare()
+        try:
+            return self._coordinator.streams_heartbeat(beat, self._now)
+        finally:
+            self._dispatch_replies()
+
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> ErrorCode:
         """Why a member may not fetch the offsets of a group, or NONE."""
         group = self._coordinator.find(group_id)
+        if isinstance(group, StreamsGroup):
+            return check_streams_fetch(group, member_id, epoch)
         return check_fetch(group, member_id, epoch) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
 
     @property
@@ -253,9 +275,19 @@ class Groups:
     def _timing(self, group_id: str) -> Timing:
         configs = self._node.group_configs
         return Timing(
-            configs.integer(group_id, SESSION_TIMEOUT),
-            configs.integer(group_id, HEARTBEAT_INTERVAL),
-            configs.integer(group_id, ASSIGNMENT_INTERVAL),
+            configs.integer(group_id, names.SESSION_TIMEOUT),
+            configs.integer(group_id, names.HEARTBEAT_INTERVAL),
+            configs.integer(group_id, names.ASSIGNMENT_INTERVAL),
+        )
+
+    def _streams_timing(self, group_id: str) -> StreamsTiming:
+        configs = self._node.group_configs
+        return StreamsTiming(
+            configs.integer(group_id, names.STREAMS_SESSION_TIMEOUT),
+            configs.integer(group_id, names.STREAMS_HEARTBEAT_INTERVAL),
+            configs.integer(group_id, names.STREAMS_ASSIGNMENT_INTERVAL),
+            configs.integer(group_id, names.STREAMS_INITIAL_DELAY),
+            configs.integer(group_id, names.STREAMS_STANDBYS),
         )
 
     def _wait(self, group_id: str) -> _WaitingRequest:

@@ -36,6 +36,7 @@ class GroupSettings:
     retention_ms: int = 7 * 86_400_000
     retention_check_ms: int = 600_000
     consumer: ConsumerSettings = field(default_factory=ConsumerSettings)
+    streams_max_size: int = 2**31 - 1
 
     @classmethod
     def of(cls, config: BrokerConfig) -> Self:
@@ -54,6 +55,7 @@ class GroupSettings:
                 policy=MigrationPolicy.of(config.text("group.consumer.migration.policy")),
                 regex_refresh_ms=config.integer("group.consumer.regex.refresh.interval.ms"),
             ),
+            streams_max_size=config.integer("group.streams.max.size"),
         )
 
 

@@ -19,7 +19,7 @@ from kafkawire.broker.groups.steps import finish
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.kinds import AnyGroup
 
 SESSION = 45_000
 INTERVAL = 5_000

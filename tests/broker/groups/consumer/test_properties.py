@@ -20,7 +20,7 @@ from kafkawire.messages.errors import ErrorCode, KafkaError, KafkaStorageError
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kafkawire.broker.groups.consumer.events import AnyGroup
+    from kafkawire.broker.groups.kinds import AnyGroup
 
 TOPICS = ("a", "b", "c")
 WHO = st.integers(0, 4)

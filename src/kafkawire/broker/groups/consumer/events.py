@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.consumer.heartbeat import Beat
     from kafkawire.broker.groups.consumer.member import ConsumerMember
     from kafkawire.broker.groups.consumer.resolution import Wanted
+    from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
     from kafkawire.broker.groups.rebalance import Due, Rebalances
     from kafkawire.broker.groups.steps import Steps
 
-AnyGroup = Group | ConsumerGroup
 _log: Final = logging.getLogger(__name__)
 _REASONS: Final = {
     Kind.MEMBER_SESSION: "no heartbeat in time",
@@ -187,7 +187,7 @@ class ConsumerEvents:
             if beat.epoch != JOIN_EPOCH:
                 raise GroupIdNotFoundError(f"Consumer group {beat.group_id} not found.")
             return Work(ConsumerGroup(beat.group_id))
-        if beat.epoch != JOIN_EPOCH:
+        if beat.epoch != JOIN_EPOCH or not isinstance(group, Group):
             raise GroupIdNotFoundError(f"Group {beat.group_id} is not a consumer group.")
         if group.members:
             check_upgrade(group, self.consumers.settings)

@@ -70,10 +70,10 @@ class BeatResult:
 
 def check_request(beat: Beat, version: int, assignors: Sequence[str]) -> None:
     """Refuse a heartbeat that no member may send."""
-    if _is_blank(beat.member_id) and (version >= 1 or beat.epoch > 0 or beat.epoch == LEAVE_EPOCH):
+    if is_blank(beat.member_id) and (version >= 1 or beat.epoch > 0 or beat.epoch == LEAVE_EPOCH):
         raise InvalidRequestError("MemberId can't be empty.")
     for name, value in (("GroupId", beat.group_id), ("InstanceId", beat.instance_id), ("RackId", beat.rack)):
-        if value is not None and _is_blank(value):
+        if value is not None and is_blank(value):
             raise InvalidRequestError(f"{name} can't be empty.")
     if beat.epoch == JOIN_EPOCH:
         if beat.rebalance_timeout == -1:
@@ -134,5 +134,6 @@ def _is_within(owned: Mapping[UUID, AbstractSet[int]] | None, assigned: OwnedPar
     return all(topic in assigned and partitions <= assigned[topic].keys() for topic, partitions in owned.items())
 
 
-def _is_blank(text: str) -> bool:
+def is_blank(text: str) -> bool:
+    """Whether a text counts as empty."""
     return not text.strip(_BLANKS)

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from uuid import UUID
 
     from kafkawire.broker._metadata.topics import Topic, Topics
@@ -41,8 +41,13 @@ def is_homogeneous(group: ConsumerGroup) -> bool:
 
 def metadata_hash(group: ConsumerGroup, topics: Topics) -> int:
     """The hash of the topics that a group subscribes to; 0 if none of them exists."""
+    return hash_of_topics(_subscribed(group, topics))
+
+
+def hash_of_topics(topics: Iterable[Topic]) -> int:
+    """The hash of topics and their partitions; 0 without topics."""
     digest = blake2b(digest_size=8)
-    found = sorted(_subscribed(group, topics), key=attrgetter("name"))
+    found = sorted(topics, key=attrgetter("name"))
     if not found:
         return 0
     for topic in found:

@@ -1,0 +1,164 @@
+"""StreamsGroupDescribe: v0. Describes streams groups: epochs, topology, members, their tasks and targets.
+
+Rules:
+- A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
+- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
+  can have a response of any size.
+- The topology of a group that is ready has the decided numbers of partitions, else those that the first member stated.
+- streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION for every group.
+- v1 is of Kafka 4.4, and not served.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire.broker import _acl_bits as operations
+from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
+from kafkawire.broker.apis.streams_group_heartbeat import check_protocol
+from kafkawire.broker.groups.streams.group import StreamsGroup
+from kafkawire.messages import StreamsGroupDescribeResponse
+from kafkawire.messages.errors import ErrorCode
+from kafkawire.messages.schema import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkawire.broker._node import Node
+    from kafkawire.broker.groups.streams.configuration import InternalTopic
+    from kafkawire.broker.groups.streams.member import StreamsMember
+    from kafkawire.broker.groups.streams.tasks import EpochTasks, OwnedTasks, Tasks, TaskSet
+    from kafkawire.broker.groups.streams.topology import TopicInfo
+    from kafkawire.messages import StreamsGroupDescribeRequest
+
+    Described = StreamsGroupDescribeResponse.DescribedGroup
+
+
+def refuse(
+    request: StreamsGroupDescribeRequest, error: Refusal, context: RequestContext
+) -> StreamsGroupDescribeResponse:
+    return StreamsGroupDescribeResponse(
+        groups=[_failed(group_id, error.code, None) for group_id in dict.fromkeys(request.group_ids)]
+    )
+
+
+@serves("StreamsGroupDescribe", versions=Versions(0, 0), refuse=refuse)
+async def handle(
+    node: Node, request: StreamsGroupDescribeRequest, context: RequestContext
+) -> StreamsGroupDescribeResponse:
+    check_protocol(node)
+    allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
+    groups: dict[str, Described] = {}
+    for group_id in request.group_ids:
+        if group_id not in groups:
+            described = await _describe(node, group_id, context)
+            if not described.error_code:
+                described.authorized_operations = allowed
+            groups[group_id] = described
+        await context.yield_if_due()
+    await node.groups.durable(groups, context)
+    return StreamsGroupDescribeResponse(groups=list(groups.values()))
+
+
+async def _describe(node: Node, group_id: str, context: RequestContext) -> Described:
+    if not group_id:
+        return _failed(group_id, ErrorCode.INVALID_GROUP_ID, None)
+    group = node.groups.find(group_id)
+    if group is None:
+        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    if not isinstance(group, StreamsGroup):
+        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
+    described = StreamsGroupDescribeResponse.DescribedGroup(
+        group_id=group_id,
+        group_state=group.state.value,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        topology=_topology(group),
+    )
+    for member in list(group.members.values()):
+        described.members.append(_member(group, member))
+        await context.yield_if_due()
+    return described
+
+
+def _topology(group: StreamsGroup) -> StreamsGroupDescribeResponse.Topology | None:
+    configured, topology = group.configured, group.topology
+    if topology is None:
+        return None
+    kind = StreamsGroupDescribeResponse
+    listed = []
+    ready = configured.subtopologies if configured is not None and configured.is_ready else None
+    for name, stated in sorted(topology.subtopologies.items()):
+        decided = None if ready is None else ready.get(name)
+        if decided is None:
+            changelogs, repartition = _infos(stated.changelog_topics), _infos(stated.repartition_source_topics)
+        else:
+            changelogs, repartition = _infos(decided.changelogs.values()), _infos(decided.repartition.values())
+        sources: Iterable[str] = stated.source_topics if decided is None else decided.sources
+        sinks: Iterable[str] = stated.repartition_sink_topics if decided is None else decided.sinks
+        listed.append(
+            kind.Subtopology(
+                subtopology_id=name,
+                source_topics=sorted(sources),
+                repartition_sink_topics=sorted(sinks),
+                state_changelog_topics=changelogs,
+                repartition_source_topics=repartition,
+            )
+        )
+    return kind.Topology(epoch=topology.epoch, subtopologies=listed)
+
+
+def _infos(topics: Iterable[TopicInfo | InternalTopic]) -> list[StreamsGroupDescribeResponse.TopicInfo]:
+    kind = StreamsGroupDescribeResponse
+    return [
+        kind.TopicInfo(
+            name=name,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            topic_configs=[
+                kind.KeyValue(key=key, value=value)
+                for key, value in (configs if isinstance(configs, tuple) else configs.items())
+            ],
+        )
+        for name, partitions, replication_factor, configs in sorted(topics, key=_name)
+    ]
+
+
+def _name(topic: TopicInfo | InternalTopic) -> str:
+    return topic.name
+
+
+def _member(group: StreamsGroup, member: StreamsMember) -> StreamsGroupDescribeResponse.Member:
+    kind = StreamsGroupDescribeResponse
+    endpoint = member.endpoint
+    return kind.Member(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=None if endpoint is None else kind.Endpoint(host=endpoint.host, port=endpoint.port),
+        client_tags=[kind.KeyValue(key=key, value=value) for key, value in member.tags.items()],
+        assignment=_assignment(member.assigned),
+        target_assignment=_assignment(group.target(member.member_id)),
+    )
+
+
+def _assignment(tasks: TaskSet | OwnedTasks) -> StreamsGroupDescribeResponse.Assignment:
+    return StreamsGroupDescribeResponse.Assignment(
+        active_tasks=_listed(tasks.active), standby_tasks=_listed(tasks.standby), warmup_tasks=_listed(tasks.warmup)
+    )
+
+
+def _listed(tasks: Tasks | EpochTasks) -> list[StreamsGroupDescribeResponse.TaskIds]:
+    return [
+        StreamsGroupDescribeResponse.TaskIds(subtopology_id=name, partitions=sorted(partitions))
+        for name, partitions in sorted(tasks.items())
+    ]
+
+
+def _failed(group_id: str, code: int, message: str | None) -> Described:
+    return StreamsGroupDescribeResponse.DescribedGroup(group_id=group_id, error_code=code, error_message=message)

@@ -1,0 +1,11 @@
+"""The kinds of groups in one registry: classic, consumer, streams. A name belongs to one group of one kind."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from kafkawire.broker.groups.consumer.group import ConsumerGroup
+from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.streams.group import StreamsGroup
+
+AnyGroup: TypeAlias = Group | ConsumerGroup | StreamsGroup
