@@ -35,6 +35,8 @@ from kafkawire.broker._metadata.start import take_over, topic_configs
 from kafkawire.broker._metadata.topics import CLUSTER_METADATA, Topic, Topics
 from kafkawire.broker._net.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker._ops.fsync import Flusher
+from kafkawire.broker._quotas.service import Quotas
+from kafkawire.broker._quotas.stored import StoredQuotas
 from kafkawire.broker._security.scram_users import ScramUsers, no_token
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.transactions.service import Transactions
@@ -127,6 +129,8 @@ class Node:
         """The login of a delegation token."""
         self.acls = Entries()
         """The access control entries of the journal."""
+        self.quotas = Quotas(config, clock, StoredQuotas())
+        """The quotas of the journal, and the meters of clients."""
         self.authorizer: Authorizer | None = None
         """The decisions about requests; None if everything is allowed."""
         self.leader_epoch = 0

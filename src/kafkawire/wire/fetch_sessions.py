@@ -148,6 +148,11 @@ class SessionFetch:
         """Whether the fetch belongs to a session, or may create one."""
         return self._session is not None or (self._may_create and len(self.positions) <= MOST_PARTITIONS)
 
+    @property
+    def session_id(self) -> int:
+        """The id of the session that the request belongs to; NO_SESSION for a full fetch."""
+        return NO_SESSION if self._session is None else self._session.id
+
     def finish(self, updates: Sequence[tuple[Key, PartitionUpdate]]) -> tuple[int, list[bool]]:
         """The session id of the response, and for each partition whether to send it."""
         if self._session is not None:

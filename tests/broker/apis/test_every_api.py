@@ -32,7 +32,7 @@ def test_a_default_request_is_answered(node: Node, name: str, version: int) -> N
     request: Message = next(each for each in served_apis().values() if each.api.name == name).api.request()
     if name == "Produce":
         request.acks = 1  # type: ignore[attr-defined]  # by default nothing would be answered
-    if name == "DescribeAcls":  # 0 is no type and closes the connection
+    if name == "DescribeAcls":  # 0 is UNKNOWN and closes the connection
         request = DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1)
     assert ask(node, request, version) is not None
 

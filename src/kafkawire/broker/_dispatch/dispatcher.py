@@ -12,6 +12,8 @@ Rules:
 - The response of a request that needed several turns is encoded in a thread. So is the refusal of a large request:
   `refuse` reads the request and no state of the node. The collector is disabled while a large request is served.
 - With an authorizer, the guard calls the handler (`_acls.guard`). Without one, nothing is checked.
+- Quotas are metered before a response is encoded, because it contains the throttle time. Produce is metered by the size
+  of its request when it begins. The connection is muted after the response (KIP-219).
 - An interceptor is called in place of the handler, and may call it. Tests use it to watch, delay and fail requests.
 """
 
@@ -67,6 +69,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kafkawire.broker")
 PRODUCE: Final = 0
+ADD_PARTITIONS_TO_TXN: Final = 24
+BROKERS_ADD_SINCE: Final = 4
+WRITE_TXN_MARKERS: Final = 27
+MOST_THROTTLE_MS: Final = 2**31 - 1
 AT_ONCE: Final = 10_000
 MOST_ELEMENTS: Final = 250_000
 ERROR_CODE: Final = "error_code"
@@ -103,7 +109,7 @@ class Route:
 class Call:
     """A request that is being served."""
 
-    __slots__ = ("context", "encoded", "frame", "request", "response", "route", "size", "started")
+    __slots__ = ("busy", "context", "encoded", "frame", "is_metered", "request", "response", "route", "size", "started")
 
     def __init__(self, route: Route, context: RequestContext, size: int, started: float) -> None:
         self.route = route
@@ -111,6 +117,9 @@ class Call:
         self.context = context
         self.size = size
         self.started = started
+        self.busy: float | None = None
+        """The seconds that it worked so far, if its response is awaited."""
+        self.is_metered = False
         self.response: Response | Awaitable[Response] = None
         self.encoded: EncodedResponse | None = None
         """The response's bytes, if a thread has encoded them."""
@@ -165,6 +174,10 @@ class Dispatcher:
             began + TURN_SECONDS,
         )
         call = Call(route, context, size, began)
+        if self.node.quotas.is_metering:
+            context.quota = self.node.quotas.of(peer.principal.name, header.client_id)
+            if route.api.key == PRODUCE:
+                context.throttle(context.quota.produced(size))
         if route.api.key != PRODUCE:
             self.node.write_held()
         try:
@@ -178,6 +191,8 @@ class Dispatcher:
             call.response = self._error_response(call, error)
         if call.response is None or isinstance(call.response, Message):
             self._finish(call)
+        elif context.quota is not None:
+            call.busy = perf_counter() - began
         if perf_counter() - began > NOTABLE_SECONDS:
             self.watchdog.check(began, route.api.name)
         return call
@@ -185,13 +200,17 @@ class Dispatcher:
     async def wait(self, call: Call) -> None:
         """Wait for the response of a call that has none yet."""
         try:
-            assert isinstance(call.response, Awaitable)
-            call.response = await call.response
+            work = call.response
+            assert isinstance(work, Awaitable)
+            call.response = await work
+            if call.busy is not None and isinstance(work, StartedCoroutine):
+                call.busy += work.seconds
         except RefusedRequestError:
             raise
         except Exception as error:
             call.response = self._error_response(call, error)
         if call.context.was_paused and isinstance(call.response, Message):
+            self._meter(call)
             call.encoded = await asyncio.get_running_loop().run_in_executor(None, self._encode_and_free, call)
 
     def finish(self, call: Call) -> tuple[Sequence[Part], int]:
@@ -207,7 +226,18 @@ class Dispatcher:
             self.watchdog.check(began, call.route.api.name)
         return frame
 
+    def _meter(self, call: Call) -> None:
+        """Record the time of a request for the quota of its client."""
+        quota = call.context.quota
+        if quota is None or call.is_metered:
+            return
+        call.is_metered = True
+        if quota.meters_time and not is_exempt(call):
+            busy = perf_counter() - call.started if call.busy is None else call.busy
+            call.context.throttle(quota.worked(busy))
+
     def _finish(self, call: Call) -> tuple[Sequence[Part], int]:
+        self._meter(call)
         parts, size, errors = call.encoded or self._encode(call)
         call.frame = parts, size
         metrics = call.route.metrics
@@ -231,6 +261,8 @@ class Dispatcher:
         if response is None:
             return (), 0, NO_ERRORS
         assert isinstance(response, Message)
+        if call.context.throttle_ms:
+            set_throttle_time(response, call.context.throttle_ms)
         errors = errors_at(call.route.error_paths, response)
         parts, size = call.route.writer.write(response, call.context.correlation_id)
         return parts, size, Counter(errors) if errors else NO_ERRORS
@@ -291,6 +323,7 @@ class Dispatcher:
                 if isinstance(call.response, HeldResponse):
                     return call.response
                 del response
+                self._meter(call)
                 call.encoded = await run(self._encode_and_free, call)
         return None
 
@@ -331,6 +364,20 @@ class Dispatcher:
         if key == API_VERSIONS:
             return answer_unsupported(header, handler.versions)
         raise RefusedRequestError(f"{handler.api.name} version {version}: expected one of {handler.versions}")
+
+
+def is_exempt(call: Call) -> bool:
+    """Whether the time of a request is not limited: requests between brokers, and Produce without a response."""
+    key = call.route.api.key
+    if key == PRODUCE:
+        return bool(getattr(call.request, "acks", 1) == 0)
+    return key == WRITE_TXN_MARKERS or (key == ADD_PARTITIONS_TO_TXN and call.route.version >= BROKERS_ADD_SINCE)
+
+
+def set_throttle_time(response: Any, milliseconds: int) -> None:
+    """Put a throttle time into a response that has a field for it; versions without it leave the field out."""
+    if hasattr(response, "throttle_time_ms"):
+        response.throttle_time_ms = min(milliseconds, MOST_THROTTLE_MS)
 
 
 def error_paths(shape: Shape) -> tuple[Path, ...]:

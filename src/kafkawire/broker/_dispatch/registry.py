@@ -37,7 +37,7 @@ from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
-from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, ThrottlingQuotaExceededError, code_for, error_for
 from kafkawire.wire.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.turns import Turns
     from kafkawire.broker._dispatch.write_group import WriteGroup
     from kafkawire.broker._node import Node
+    from kafkawire.broker._quotas.service import ClientQuotas
     from kafkawire.broker._security.peer import Principal
     from kafkawire.messages import Message
     from kafkawire.messages.schema import Versions
@@ -96,6 +97,10 @@ class RequestContext:
     """Whether the request holds so many elements that it was decoded in a thread."""
     access: Access | None = None
     """The permissions of the client; None if the broker has no authorizer."""
+    quota: ClientQuotas | None = None
+    """The quotas of the client; None if no quota of clients is set."""
+    throttle_ms: int = 0
+    """How long the connection is not read after the response, because a quota is exceeded."""
 
     @property
     def principal(self) -> Principal:
@@ -124,6 +129,21 @@ class RequestContext:
     def operations_on(self, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
         """The operations that the client may do on a resource, as the bits of responses."""
         return operations.SUPPORTED[resource] if self.access is None else self.access.operations(resource, name)
+
+    def throttle(self, milliseconds: int) -> None:
+        """Throttle the client; the longest of several times counts."""
+        self.throttle_ms = max(self.throttle_ms, milliseconds)
+
+    def charge_partitions(self, count: int, *, strict_since: int) -> None:
+        """Count partitions that are created or deleted (KIP-599).
+
+        Raises THROTTLING_QUOTA_EXCEEDED if the quota is exceeded, in versions that know it. Others are only throttled.
+        """
+        if self.quota is not None:
+            may, throttle = self.quota.change_partitions(count, strict=self.version >= strict_since)
+            self.throttle(throttle)
+            if not may:
+                raise ThrottlingQuotaExceededError("controller_mutation_rate is exceeded")
 
     def yield_if_due(self) -> Awaitable[None]:
         """Let other connections be served if this request's turn is over."""

@@ -104,13 +104,15 @@ class TurnBudget:
 class StartedCoroutine(Generic[T]):
     """A coroutine that has run up to its first wait; `await` continues it and returns its result."""
 
-    __slots__ = ("_name", "_waits_for", "_watchdog", "_work")
+    __slots__ = ("_name", "_waits_for", "_watchdog", "_work", "seconds")
 
     def __init__(self, work: Coroutine[Any, Any, T], waits_for: Any, watchdog: Watchdog, name: str) -> None:
         self._work = work
         self._waits_for = waits_for
         self._watchdog = watchdog
         self._name = name
+        self.seconds = 0.0
+        """The time that it worked after its first wait."""
 
     def __await__(self) -> Generator[Any, Any, T]:
         work, waits_for = self._work, self._waits_for
@@ -125,6 +127,7 @@ class StartedCoroutine(Generic[T]):
                     try:
                         waits_for = work.send(sent)
                     finally:
+                        self.seconds += perf_counter() - began
                         self._watchdog.check(began, self._name)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]  # the coroutine's result

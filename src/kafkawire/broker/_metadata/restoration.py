@@ -133,7 +133,8 @@ class _Plan:
         found = [*_journal_faults(journal, groups, is_of_kafka), *adoption.repairs]
         levels = taken_over(journal.state.features) if is_of_kafka else ()
         acls = journal.state.acls.records() if is_of_kafka else ()
-        change = encode_change([*levels, *acls, *adoption.changes(self._node_id)], self._now)
+        quotas = journal.state.quotas.records() if is_of_kafka else ()
+        change = encode_change([*levels, *acls, *quotas, *adoption.changes(self._node_id)], self._now)
         yield from found
         if change:
             words = "the journal is not what the directory holds"

@@ -6,6 +6,8 @@ Rules:
 - Some descriptors stay free for log files and for others. While only those are left, new connections wait in the
   system's queue (socket.listen.backlog.size), and open connections are served as before.
 - AT_ONCE connections are accepted in one pass of the loop, because all of them may begin with a long request.
+- Above the rate of the broker, connections are accepted later. One above the rate of its address is not read, and
+  closed later (`_quotas.connections`).
 - The system gives out the lowest free descriptor, so its number says whether only the last ones are left.
 - While connections wait for descriptors, one line per QUIET_SECONDS says how many are in use, and what to do.
 """
@@ -28,6 +30,8 @@ from kafkawire.broker._ops.event_log import log_event
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from kafkawire.broker._quotas.connections import ConnectionRates
+
     Connect = Callable[[socket.socket], Coroutine[None, None, None]]
     """Turns an accepted socket into a connection, or closes it."""
 
@@ -44,13 +48,16 @@ _UNAVAILABLE: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 class Acceptor:
     """The listening sockets of a broker."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, rates: ConnectionRates | None = None) -> None:
         self.is_accepting = False
         self._loop = loop
+        self._rates = rates
+        self._unwanted: dict[socket.socket, asyncio.TimerHandle] = {}  # too many of an address; closed soon
         self._listening: list[tuple[socket.socket, Connect]] = []
         self._arriving: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._quiet_until = 0.0
+        self._paced_until = 0.0
         self._accepting: list[asyncio.Task[None]] = []  # where the loop watches no descriptors
         self._limit = platforms.descriptor_limit()
         self._usable = self._limit - min(MOST_SPARE, max(LEAST_SPARE, self._limit // 8))
@@ -106,6 +113,8 @@ class Acceptor:
         for each, _ in self._listening:
             each.close()
         self._listening.clear()
+        for accepted in list(self._unwanted):
+            self._close_unwanted(accepted)
         while self._arriving:
             await asyncio.wait(self._arriving)
 
@@ -118,6 +127,9 @@ class Acceptor:
     def _accept_again(self) -> None:
         self._timer = None
         if not self._listening:
+            return
+        if self._loop.time() < self._paced_until:
+            self._timer = self._loop.call_at(self._paced_until, self._accept_again)
             return
         if not self._has_room():
             self._pause()
@@ -175,6 +187,36 @@ class Acceptor:
             if accepted.fileno() >= self._usable:
                 self._pause()
                 return
+            if self._is_too_fast():
+                return
+
+    def _refuses(self, accepted: socket.socket) -> bool:
+        """Whether there are too many new connections of this one's address; it is then closed later."""
+        if self._rates is None or not self._rates.limits_addresses:
+            return False
+        try:
+            host = str(accepted.getpeername()[0])
+        except OSError:
+            return False
+        wait = self._rates.of_address(host, self._loop.time() * 1000)
+        if wait:
+            self._unwanted[accepted] = self._loop.call_later(wait / 1000, self._close_unwanted, accepted)
+        return wait > 0
+
+    def _close_unwanted(self, accepted: socket.socket) -> None:
+        self._unwanted.pop(accepted).cancel()
+        accepted.close()
+        self.released()
+
+    def _is_too_fast(self) -> bool:
+        """Count a connection, and accept no other one for a while if there are too many."""
+        wait = 0 if self._rates is None else self._rates.of_broker(self._loop.time() * 1000)
+        if wait:
+            self._stop()
+            self._paced_until = self._loop.time() + wait / 1000
+            if self._timer is None:
+                self._timer = self._loop.call_at(self._paced_until, self._accept_again)
+        return wait > 0
 
     async def _accept_in_turn(self, listening: socket.socket, connected: Connect) -> None:
         """Accept connections on a loop that watches operations, as that of Windows does."""
@@ -190,6 +232,8 @@ class Acceptor:
 
     def _arrive(self, accepted: socket.socket, connected: Connect) -> None:
         accepted.setblocking(False)
+        if self._refuses(accepted):
+            return
         task = self._loop.create_task(connected(accepted))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)

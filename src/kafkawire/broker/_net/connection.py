@@ -8,6 +8,8 @@ Rules:
 - A connection is served for one turn at a time (`turns`). Its further requests wait while others are served.
 - Reading stops when enough requests wait, when the peer does not read, or when the broker's memory is used up
   (`budget`). Memory of frames, of requests under way and of unsent responses is counted.
+- A client that exceeds a quota gets its response at once. Then its connection is not read, and its next requests are
+  not served, for the throttle time (KIP-219).
 - A violation of the protocol closes its connection, with one line in the log that contains the reason.
 """
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from kafkawire._codec.parts import Part
+    from kafkawire.broker._clock import Timer
     from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
     from kafkawire.broker._net.server import Server
     from kafkawire.broker._security.listeners import ListenerSecurity
@@ -126,6 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         self.accounted = 0  # bytes of memory that the budget counts for this connection
         self.owes = False  # whether the budget lent memory to the frame that arrives
         self._under_way = 0  # bytes of the request under way
+        self._muted: Timer | None = None  # runs while a quota is exceeded
         self._parked = 0.0  # since when it waits because its client asked for it; 0 if it waits for the broker
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -149,6 +153,8 @@ class Connection(asyncio.BufferedProtocol):
             log_event("connection lost", level=logging.DEBUG, client=self._client, reason=str(error or "closed"))
         self._queue.close()
         self._received.clear()
+        if self._muted is not None:
+            self._muted.cancel()
         if self._task is not None:
             self._task.cancel()
         self._server.forget(self)
@@ -191,12 +197,12 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_busy(self) -> bool:
         """Whether a request is under way or waits for its turn, or a response is not sent yet."""
-        return self._task is not None or self._is_queued or self._unsent or self._queue.is_busy
+        return self.is_waiting or self._unsent or self._queue.is_busy
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a request waits for its response."""
-        return self._task is not None or self._is_queued
+        """Whether a request waits for its response, or the next one for the end of a throttle time."""
+        return self._task is not None or self._is_queued or self._muted is not None
 
     @property
     def is_parked(self) -> bool:
@@ -276,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
     def _serve_waiting(self) -> None:
         received, queue, transport, budget = self._received, self._queue, self._transport, self._budget
         turn_ends = perf_counter() + TURN_SECONDS
-        while not self._is_queued and self._task is None and not self._unsent:
+        while not self._is_queued and self._task is None and not self._unsent and self._muted is None:
             if queue.is_busy or transport.is_closing():
                 return
             frame = received.take(tight=budget.is_tight)
@@ -313,10 +319,28 @@ class Connection(asyncio.BufferedProtocol):
             return False
         else:
             self._held.append(call)
+            self._mute(call)
             return False
         if self._held:
             self._answer_held()
+        if not isinstance(call, bytes):
+            self._mute(call)
         return self._queue.put(*response)
+
+    def _mute(self, call: Call) -> None:
+        """Serve and read nothing for the throttle time of a request."""
+        if not call.context.throttle_ms:
+            return
+        if self._muted is not None:
+            self._muted.cancel()
+        self._muted = self._dispatcher.node.clock.call_later(call.context.throttle_ms, self._unmute)
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self.active = now = self._server.loop.time()
+        self._rate.restart(now)
+        if not self._transport.is_closing():
+            self._proceed()
 
     def _answer_held(self) -> None:
         """Write the records that are held in memory, and send the responses about them."""
@@ -324,12 +348,14 @@ class Connection(asyncio.BufferedProtocol):
         calls, self._held = self._held, []
         for call in calls:
             self._queue.put(*self._dispatcher.finish(call))
+            self._mute(call)
 
     async def _wait(self, call: Call) -> None:
         try:
             await self._dispatcher.wait(call)
             if not self._transport.is_closing():
                 self._queue.put(*self._dispatcher.finish(call))
+                self._mute(call)
         except RefusedRequestError as error:
             self.refuse("request", str(error))
         except Exception:
@@ -355,7 +381,7 @@ class Connection(asyncio.BufferedProtocol):
             if not self._grow():
                 return
         self._account()
-        if received.is_full(tight=self._budget.is_tight and self.is_busy):
+        if self._muted is not None or received.is_full(tight=self._budget.is_tight and self.is_busy):
             self._pause()
         else:
             self._resume()

@@ -4,6 +4,7 @@ Rules:
 - Memory is counted over all connections (`budget`). When it is used up, slow peers are closed.
 - A silent connection is closed after connections.max.idle.ms, unless it waits for a response.
 - New connections wait while descriptors are short (`acceptor`).
+- Above the rates of new connections the broker accepts later, or closes a connection unread (`_quotas.connections`).
 - Above max.connections, or max.connections.per.ip, a new connection is closed at once. TLS handshakes count.
 """
 
@@ -24,6 +25,7 @@ from kafkawire.broker._net.listeners import EVERYWHERE, CannotListenError
 from kafkawire.broker._net.sasl_connection import SaslConnection
 from kafkawire.broker._net.tls_handshakes import TlsHandshakes
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker._quotas.connections import ConnectionRates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +51,7 @@ class Server:
         self.max_request = config.integer("socket.request.max.bytes")
         self.connections: set[Connection] = set()
         self.budget = Budget(self.loop, config.integer("queued.max.request.bytes"))
-        self.acceptor = Acceptor(self.loop)
+        self.acceptor = Acceptor(self.loop, ConnectionRates(dispatcher.node.quotas, config))
         self._config = config
         self._dispatcher = dispatcher
         self._by_host: Counter[str] = Counter()

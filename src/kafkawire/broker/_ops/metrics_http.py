@@ -99,3 +99,7 @@ def gauges(broker: Broker) -> Iterator[Gauge]:
             yield Gauge("kafkawire_log_end_offset", labels, log.end_offset)
     for coordinator in node.coordinators:
         yield from coordinator.gauges()
+    quotas = broker.node.quotas
+    for key, count in quotas.throttled.items():
+        yield Gauge("kafkawire_throttled_requests", {"quota": key}, count)
+        yield Gauge("kafkawire_throttle_seconds", {"quota": key}, quotas.throttle_ms[key] / 1000)

@@ -8,7 +8,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._metadata.topics import MOST_PARTITIONS
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     RequestTopic = CreatePartitionsRequest.CreatePartitionsTopic
 
+STRICT_SINCE: Final = 3
+
 
 def refuse(request: CreatePartitionsRequest, refusal: Refusal, context: RequestContext) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(results=[_result(topic.name, refusal) for topic in request.topics])
@@ -41,7 +43,7 @@ async def handle(node: Node, request: CreatePartitionsRequest, context: RequestC
             if times[wanted.name] > 1:
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
             context.require(Operation.ALTER, ResourceType.TOPIC, wanted.name)
-            await _add(node, wanted, validate_only=request.validate_only)
+            await _add(node, wanted, context, validate_only=request.validate_only)
             response.results.append(_result(wanted.name, Refusal(0, None)))
         except KafkaError as error:
             response.results.append(_result(wanted.name, Refusal.of(error)))
@@ -49,7 +51,7 @@ async def handle(node: Node, request: CreatePartitionsRequest, context: RequestC
     return response
 
 
-async def _add(node: Node, wanted: RequestTopic, *, validate_only: bool) -> None:
+async def _add(node: Node, wanted: RequestTopic, context: RequestContext, *, validate_only: bool) -> None:
     topic = node.topics.get(wanted.name)
     if not topic.partitions < wanted.count <= MOST_PARTITIONS:
         raise InvalidPartitionsError(
@@ -59,6 +61,7 @@ async def _add(node: Node, wanted: RequestTopic, *, validate_only: bool) -> None
         assigned = [each.broker_ids for each in wanted.assignments]
         if assigned != [[node.id]] * (wanted.count - topic.partitions):
             raise InvalidReplicaAssignmentError(f"brokers {assigned}, expected [{node.id}] for each new partition")
+    context.charge_partitions(wanted.count - topic.partitions, strict_since=STRICT_SINCE)
     if not validate_only:
         await node.changes.run(node.changes.growth(topic, wanted.count))
 

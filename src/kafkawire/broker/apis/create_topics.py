@@ -9,12 +9,14 @@ Rules:
 - With `validate_only` (v1+) everything is checked and nothing is created.
 - A topic needs CREATE, on it or on the cluster: else TOPIC_AUTHORIZATION_FAILED, whether it exists or not. A topic
   whose settings the client may not see is returned without settings and numbers (v5+).
+- Partitions count for controller_mutation_rate, also with `validate_only`. v6+ refuse a topic above the quota with
+  THROTTLING_QUOTA_EXCEEDED; older versions are throttled.
 - v5+ returns partitions, replicas and all settings of the topic; v7 with its id.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._config.settings import keys
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     Result = CreateTopicsResponse.CreatableTopicResult
     Config = CreateTopicsResponse.CreatableTopicConfigs
 
+STRICT_SINCE: Final = 6
+
 
 def refuse(request: CreateTopicsRequest, refusal: Refusal, context: RequestContext) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=[_failed(topic.name, refusal) for topic in request.topics])
@@ -57,7 +61,9 @@ async def handle(node: Node, request: CreateTopicsRequest, context: RequestConte
                 raise InvalidRequestError(f"topic {wanted.name!r} occurs {times[wanted.name]} times")
             if wanted.name != CLUSTER_METADATA and not context.may(Operation.CREATE, ResourceType.CLUSTER):
                 context.require(Operation.CREATE, ResourceType.TOPIC, wanted.name)
-            results[wanted.name] = check_new_topic(node, wanted)
+            checked = check_new_topic(node, wanted)
+            context.charge_partitions(checked.partitions, strict_since=STRICT_SINCE)
+            results[wanted.name] = checked
         except KafkaError as error:
             results[wanted.name] = Refusal.of(error)
         await context.yield_if_due()

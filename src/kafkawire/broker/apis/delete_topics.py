@@ -6,12 +6,13 @@ Rules:
 - A topic needs DELETE, on it or on the cluster: else TOPIC_AUTHORIZATION_FAILED. A name that the client may not
   describe is refused whether it exists or not. An id that exists is refused with the name only if the client may
   describe it.
+- Partitions count for controller_mutation_rate; v5+ refuse a topic above it with THROTTLING_QUOTA_EXCEEDED.
 - The name is free at once; the files are removed later.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._metadata.topics import NO_ID, Topic
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import DeleteTopicsRequest
 
 DONE = Refusal(0, None)
+STRICT_SINCE: Final = 5
 
 
 class TopicKey(NamedTuple):
@@ -57,7 +59,9 @@ async def handle(node: Node, request: DeleteTopicsRequest, context: RequestConte
         try:
             if times[each] > 1:
                 raise InvalidRequestError(f"{each.name or each.topic_id} occurs {times[each]} times")
-            found[each] = _find(node, each, context)
+            wanted = _find(node, each, context)
+            context.charge_partitions(wanted.partitions, strict_since=STRICT_SINCE)
+            found[each] = wanted
         except KafkaError as error:
             found[each] = Refusal.of(error)
             if isinstance(error, TopicAuthorizationError) and each.name is None:

@@ -17,6 +17,8 @@ Rules:
   records it holds, because their files may be gone meanwhile.
 - v7+: incremental sessions (`wire.fetch_sessions`). A refused session is a top-level error without partitions.
 - v13+: topics by id. v16+: the current leader, if the client's leader epoch is too old.
+- A client with a consumer quota gets at most the bytes of its burst. If its rate is exceeded, the response is empty.
+  Its session stays as it was, and the bytes are not counted.
 - Stored bytes are not read, because a `FileRange` is the records field of a partition. Clients before v4 get an older
   format, which a thread converts (`_fetch.down_conversion`).
 """
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     TopicPartition = tuple[str, int]
 
 READ_COMMITTED: Final = 1
+PARTITION_BYTES: Final = 40
 _LEADER_ERRORS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -85,7 +88,10 @@ async def handle(node: Node, request: FetchRequest, context: RequestContext) -> 
     )
     if fetch.error:
         return FetchResponse(error_code=fetch.error)
-    most = node.max_fetch_bytes
+    most, min_bytes = node.max_fetch_bytes, request.min_bytes
+    burst = None if context.quota is None else context.quota.most_fetched
+    if burst is not None:
+        most, min_bytes = min(most, int(burst)), min(min_bytes, int(burst))
     limits = Limits(
         version,
         request.isolation_level if version >= 4 else 0,
@@ -96,8 +102,12 @@ async def handle(node: Node, request: FetchRequest, context: RequestContext) -> 
     seen = node.changed_partitions
     read = PartitionRead(node, list(fetch.positions.items()), limits)
     await read.read(context)
-    if not (request.max_wait_ms <= 0 or not read.partitions or context.is_large or read.is_enough(request.min_bytes)):
-        await _poll(node, read, _numbers(node, fetch.positions), request, context, seen)
+    if not (request.max_wait_ms <= 0 or not read.partitions or context.is_large or read.is_enough(min_bytes)):
+        await _poll(node, read, _numbers(node, fetch.positions), request, min_bytes, context, seen)
+    if context.quota is not None and limits.replica < 0:
+        context.throttle(context.quota.fetched(_size(read.partitions)))
+        if context.throttle_ms:
+            return FetchResponse(session_id=fetch.session_id)
     if version < 4 and read.holds_records:
         magic = 0 if version < 2 else 1
         offsets = (position.offset for position in fetch.positions.values())
@@ -276,6 +286,7 @@ async def _poll(
     read: PartitionRead,
     numbers: dict[TopicPartition, int],
     request: FetchRequest,
+    min_bytes: int,
     context: RequestContext,
     seen: int,
 ) -> None:
@@ -285,11 +296,16 @@ async def _poll(
         if node.changed_partitions != seen:
             await read.read_again(numbers.values(), context)
         in_time = True
-        while in_time and not read.is_enough(request.min_bytes):
+        while in_time and not read.is_enough(min_bytes):
             in_time = await watch.wait(node.clock, deadline - node.clock.elapsed())
             context.begin_turn()
             context.was_paused = False  # the turns before the wait say nothing about the size of the response
             await read.read_again((numbers[key] for key in watch.take()), context)
+
+
+def _size(partitions: list[FetchResponse.PartitionData]) -> int:
+    """The bytes of a response with these partitions, but for a few of its names."""
+    return sum(PARTITION_BYTES + len(each.records or b"") for each in partitions)
 
 
 async def _response(

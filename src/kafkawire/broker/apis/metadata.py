@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     RequestTopic = MetadataRequest.MetadataRequestTopic
 
 AT_ONCE: Final = 256
+NEVER: Final = 1 << 15
 
 
 def refuse(request: MetadataRequest, error: Refusal, context: RequestContext) -> MetadataResponse:
@@ -197,6 +198,7 @@ async def _create_missing(node: Node, wanted: Iterable[RequestTopic], context: R
         await context.yield_if_due()
     if not missing:
         return refused
+    context.charge_partitions(sum(each.partitions for each in missing), strict_since=NEVER)
     made = await node.create_topics(missing)
     return refused | {
         topic.name: each if isinstance(each, KafkaError) else UnknownTopicOrPartitionError("created by this request")

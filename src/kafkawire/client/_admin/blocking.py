@@ -14,6 +14,7 @@ from kafkawire.client._cluster.background_loop import BlockingClient
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kafkawire.client._admin.quotas import ClientQuota, QuotaEntity
     from kafkawire.client._admin.types import (
         ClusterDescription,
         ConfigEntry,
@@ -128,6 +129,16 @@ class Admin(BlockingClient):
 
     def delete_acls(self, filters: Iterable[AclFilter]) -> list[Acl]:
         return self._run(self._client.delete_acls(filters))
+
+    def describe_client_quotas(
+        self, entity: QuotaEntity | None = None, *, any_of: Iterable[str] = (), strict: bool = False
+    ) -> list[ClientQuota]:
+        return self._run(self._client.describe_client_quotas(entity, any_of=any_of, strict=strict))
+
+    def alter_client_quotas(
+        self, changes: Iterable[tuple[QuotaEntity, Mapping[str, float | None]]], *, validate_only: bool = False
+    ) -> None:
+        self._run(self._client.alter_client_quotas(changes, validate_only=validate_only))
 
     def list_transactions(
         self,

@@ -21,6 +21,7 @@ from kafkawire._codec.varint import read_uvarint
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
     AccessControlEntryRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
@@ -51,6 +52,7 @@ _KINDS: Final[dict[int, type[Message]]] = {
     9: RemoveTopicRecord,
     11: UserScramCredentialRecord,
     12: FeatureLevelRecord,
+    14: ClientQuotaRecord,
     15: ProducerIdsRecord,
     18: AccessControlEntryRecord,
     19: RemoveAccessControlEntryRecord,

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._metadata.topics import NO_ID, Topic, Topics
+from kafkawire.broker._quotas.stored import StoredQuotas
 from kafkawire.broker._security.scram_users import ScramUsers
 from kafkawire.messages import (
     AccessControlEntryRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
@@ -61,6 +63,7 @@ class JournalState:
         """The stated level of each feature; a feature that is turned off is stated as 0."""
         self.acls = Entries()
         self.scram_users = ScramUsers()
+        self.quotas = StoredQuotas()
         self.next_producer_id = 0
         self.leader_epoch = 0
         self.skipped = 0
@@ -91,6 +94,8 @@ class JournalState:
                 self.acls.remove(change.id)
             case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
                 self.scram_users.apply(change)
+            case ClientQuotaRecord():
+                self.quotas.apply(change)
             case RegisterBrokerRecord():
                 self.leader_epoch = change.broker_epoch
 

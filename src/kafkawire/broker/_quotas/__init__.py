@@ -1,0 +1,1 @@
+"""Quotas of clients: the stored values, the meters, and the throttle times."""
