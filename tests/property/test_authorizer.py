@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,18 +106,34 @@ def test_any_resource_needs_an_entry_that_no_denial_covers() -> None:
     assert allows(acl("*", allow), acl("orders", deny))
 
 
-def test_a_cached_decision_among_10_000_entries_takes_under_5_microseconds() -> None:
+@pytest.fixture(scope="module")
+def crowded() -> Authorizer:
+    """An authorizer with 10 000 entries, half of them with prefixes of several lengths."""
     entries = Entries()
     for number in range(10_000):
         kind = PatternType.PREFIXED if number % 2 else PatternType.LITERAL
         pattern = Pattern(TOPIC, f"topic-{number}", kind)
         entries.add(UUID(int=number), Acl(pattern, f"User:{number % 100}", "*", Operation.READ, Permission.ALLOW))
-    authorizer = Authorizer(entries)
-    names = [f"topic-{number}" for number in range(0, 10_000, 10)]
+    return Authorizer(entries)
+
+
+NAMES = [f"topic-{number}" for number in range(0, 10_000, 10)]
+
+
+def seconds_per_decision(authorizer: Authorizer) -> float:
+    began = process_time()
+    for name in NAMES:
+        authorizer.allows("User:7", "10.0.0.1", Operation.READ, TOPIC, name)
+    return (process_time() - began) / len(NAMES)
+
+
+def test_a_cached_decision_among_10_000_entries_takes_under_5_microseconds(crowded: Authorizer) -> None:
+    assert min(seconds_per_decision(crowded) for _ in range(20)) < 5e-6
+
+
+def test_an_uncached_decision_among_10_000_entries_takes_under_5_microseconds(crowded: Authorizer) -> None:
     best = 1.0
-    for _ in range(20):
-        began = process_time()
-        for name in names:
-            authorizer.allows("User:7", "10.0.0.1", Operation.READ, TOPIC, name)
-        best = min(best, (process_time() - began) / len(names))
+    for number in range(50):
+        crowded.entries.add(UUID(int=20_000 + number), Acl(Pattern(TOPIC, f"x-{number}"), "User:x", "*", 3, 3))
+        best = min(best, seconds_per_decision(crowded))  # a change makes the authorizer forget all decisions
     assert best < 5e-6

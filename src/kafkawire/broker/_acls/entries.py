@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.messages import AccessControlEntryRecord
 from kafkawire.wire.acls import EVERYBODY, WILDCARD, Acl, AclFilter, Pattern, PatternType, Permission, ResourceType
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     Subject = tuple[str, str]
+    Masks = dict[Subject, list[int]]
 
 
-class Found(NamedTuple):
-    """The masks of a subject for a resource, and whether any entry is about the resource."""
-
-    denied: int
-    allowed: int
-    is_protected: bool
+NOTHING: Final = (0, 0, False)
 
 
 class Entries:
@@ -40,7 +36,7 @@ class Entries:
     >>> from uuid import UUID
     >>> entries = Entries()
     >>> entries.add(UUID(int=1), Acl(Pattern(2, "orders"), "User:a", "*", 3, 3))
-    >>> entries.find("User:a", "127.0.0.1", 2, "orders").allowed == 1 << 3
+    >>> entries.find("User:a", "127.0.0.1", 2, "orders") == (0, 1 << 3, True)
     True
     """
 
@@ -49,7 +45,9 @@ class Entries:
         self._ids: dict[Acl, UUID] = {}
         self._by_id: dict[UUID, Acl] = {}
         self._patterns: dict[Pattern, dict[Acl, None]] = {}
-        self._masks: dict[Pattern, dict[Subject, list[int]]] = {}
+        self._literal: defaultdict[int, dict[str, Masks]] = defaultdict(dict)
+        self._prefixed: defaultdict[int, dict[str, Masks]] = defaultdict(dict)
+        """The masks of every subject, by type and name."""
         self._lengths: defaultdict[int, Counter[int]] = defaultdict(Counter)
         self._subjects: dict[tuple[int, str, str], dict[Acl, None]] = {}
         self._shared: dict[tuple[Pattern, Subject], dict[Acl, None]] = {}
@@ -79,7 +77,7 @@ class Entries:
             self._lengths[pattern.resource_type][len(pattern.name)] += 1
         self._patterns.setdefault(pattern, {})[acl] = None
         subject = acl.principal, canonical_host(acl.host)
-        masks = self._masks.setdefault(pattern, {}).setdefault(subject, [0, 0])
+        masks = self._named(pattern).setdefault(pattern.name, {}).setdefault(subject, [0, 0])
         masks[acl.permission == Permission.ALLOW] |= 1 << acl.operation
         self._shared.setdefault((pattern, subject), {})[acl] = None
         self._subjects.setdefault((pattern.resource_type, *subject), {})[acl] = None
@@ -97,38 +95,51 @@ class Entries:
         left = self._shared[pattern, subject]
         del left[acl]
         if left:
-            masks = self._masks[pattern][subject] = [0, 0]
+            masks = self._named(pattern)[pattern.name][subject] = [0, 0]
             for each in left:
                 masks[each.permission == Permission.ALLOW] |= 1 << each.operation
         else:
-            del self._masks[pattern][subject], self._shared[pattern, subject]
+            del self._named(pattern)[pattern.name][subject], self._shared[pattern, subject]
         if not self._subjects[key]:
             del self._subjects[key]
         del self._patterns[pattern][acl]
         if not self._patterns[pattern]:
-            del self._patterns[pattern], self._masks[pattern]
+            del self._patterns[pattern], self._named(pattern)[pattern.name]
             if pattern.pattern_type == PatternType.PREFIXED:
                 lengths = self._lengths[pattern.resource_type]
                 lengths[len(pattern.name)] -= 1
                 if not lengths[len(pattern.name)]:
                     del lengths[len(pattern.name)]
 
-    def find(self, principal: str, host: str, resource_type: int, name: str) -> Found:
-        """The masks of all entries about a resource that apply to a principal on a host."""
-        denied = allowed = 0
-        is_protected = False
-        for pattern in self._matching(resource_type, name):
-            subjects = self._masks.get(pattern)
-            if subjects is None:
-                continue
-            is_protected = True
-            for who in (principal, EVERYBODY):
-                for where in (host, WILDCARD):
-                    masks = subjects.get((who, where))
+    def find(self, principal: str, host: str, resource_type: int, name: str) -> tuple[int, int, bool]:
+        """The masks of all entries about a resource that apply to a principal on a host, denied and allowed.
+
+        The last value is whether any entry is about the resource.
+        """
+        literal = self._literal[resource_type]
+        found = [literal[each] for each in (name, WILDCARD) if each in literal]
+        prefixed = self._prefixed[resource_type]
+        if prefixed:
+            size = len(name)
+            for length in self._lengths[resource_type]:
+                if length <= size:
+                    masks = prefixed.get(name[:length])
                     if masks is not None:
-                        denied |= masks[0]
-                        allowed |= masks[1]
-        return Found(denied, allowed, is_protected)
+                        found.append(masks)
+        if not found:
+            return NOTHING
+        denied = allowed = 0
+        for key in ((principal, host), (principal, WILDCARD), (EVERYBODY, host), (EVERYBODY, WILDCARD)):
+            for subjects in found:
+                if key in subjects:
+                    mask = subjects[key]
+                    denied |= mask[0]
+                    allowed |= mask[1]
+        return denied, allowed, True
+
+    def _named(self, pattern: Pattern) -> dict[str, Masks]:
+        kind = self._prefixed if pattern.pattern_type == PatternType.PREFIXED else self._literal
+        return kind[pattern.resource_type]
 
     def of_subject(self, principal: str, host: str, resource_type: int) -> Iterator[Acl]:
         """The entries about resources of one type that apply to a principal on a host."""
