@@ -13,6 +13,7 @@ from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.client._admin.admin import Admin
+    from kafkawire.client._admin.quotas import quota_entity_text
     from kafkawire.client._admin.transactions import TransactionAdmin
     from kafkawire.client._admin.types import (
         AdminErrors,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
         NewTopic,
         ProducerState,
         ResourceType,
+        ShareOffset,
+        StreamsSubtopology,
+        StreamsTasks,
         TransactionDescription,
         TransactionListing,
     )
@@ -124,7 +128,10 @@ __all__ = [
     "RequestTimeoutError",
     "ResourceType",
     "ShareConsumer",
+    "ShareOffset",
     "ShareRecord",
+    "StreamsSubtopology",
+    "StreamsTasks",
     "SubscriptionPattern",
     "TopicInfo",
     "TopicPartition",
@@ -187,7 +194,10 @@ _HOMES = {
     "RequestTimeoutError": "errors",
     "ResourceType": "_admin.types",
     "ShareConsumer": "_share.consumer",
+    "ShareOffset": "_admin.types",
     "ShareRecord": "_share.acknowledgements",
+    "StreamsSubtopology": "_admin.types",
+    "StreamsTasks": "_admin.types",
     "SubscriptionPattern": "_consume.subscription",
     "TopicInfo": "_cluster.metadata",
     "TopicPartition": "_cluster.metadata",
@@ -209,6 +219,7 @@ _SHARED = {
     "TransactionAdmin": "_admin.transactions",
     "commit_offsets": "_consume.commits",
     "fetch_committed": "_consume.commits",
+    "quota_entity_text": "_admin.quotas",
 }
 
 if not TYPE_CHECKING:  # a type checker that saw it would accept any name

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kafkawire.client._admin.quotas import quota_entity_text
+    from kafkawire.client import quota_entity_text
     from kafkawire.client.blocking import Admin
 
     entity = _entity(args)

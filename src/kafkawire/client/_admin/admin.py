@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kafkawire.client._admin.acls import AclAdmin
 from kafkawire.client._admin.groups import GroupAdmin
 from kafkawire.client._admin.quotas import QuotaAdmin
+from kafkawire.client._admin.share_groups import ShareGroupAdmin
 from kafkawire.client._admin.transactions import TransactionAdmin
 from kafkawire.client._admin.types import (
     ClusterDescription,
@@ -63,7 +64,7 @@ _DOCUMENTED_FROM = 3
 _CREATES_ON_DEMAND_FROM = 4
 
 
-class Admin(GroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin, UserAdmin):
+class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin, UserAdmin):
     """Administers a cluster; options are `ClientOptions`, by keyword or as a dict of Kafka's names.
 
     `async with Admin(bootstrap_servers="localhost:9092") as admin: await admin.create_topics([NewTopic(name="t")])`

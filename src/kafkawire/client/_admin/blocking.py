@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LogDirEntry,
         NewTopic,
         ProducerState,
+        ShareOffset,
         TransactionDescription,
         TransactionListing,
     )
@@ -120,6 +121,17 @@ class Admin(BlockingClient):
 
     def delete_user(self, name: str, *, mechanism: str = DEFAULT_MECHANISM) -> None:
         self._run(self._client.delete_user(name, mechanism=mechanism))
+
+    def list_share_group_offsets(
+        self, group: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, ShareOffset]:
+        return self._run(self._client.list_share_group_offsets(group, partitions))
+
+    def alter_share_group_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self._run(self._client.alter_share_group_offsets(group, offsets))
+
+    def delete_share_group_offsets(self, group: str, topics: Iterable[str]) -> None:
+        self._run(self._client.delete_share_group_offsets(group, topics))
 
     def create_acls(self, acls: Iterable[Acl]) -> None:
         self._run(self._client.create_acls(acls))

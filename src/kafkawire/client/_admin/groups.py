@@ -3,40 +3,32 @@
 Rules:
 - Requests about a group go to its coordinator; every broker is asked for its own list of groups.
 - Offsets can only be changed while a group has no members; otherwise the coordinator refuses.
-- A group is described as a classic group first, and as a group of the new protocol (KIP-848) if there is none.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkawire.client._admin.types import GroupDescription, GroupListing, GroupMember, raise_errors
+from kafkawire.client._admin.group_descriptions import describe_group
+from kafkawire.client._admin.types import GroupDescription, GroupListing, raise_errors
 from kafkawire.client._cluster.cluster import GROUP, Cluster
 from kafkawire.client._cluster.metadata import TopicPartition
-from kafkawire.client._consume.assignors import decode_assignment
 from kafkawire.client._consume.commits import OffsetAndMetadata, as_offsets, commit_offsets, fetch_committed
-from kafkawire.client.errors import GroupError
 from kafkawire.messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
     ListGroupsRequest,
     ListGroupsResponse,
     Message,
     OffsetDeleteRequest,
     OffsetDeleteResponse,
-    api,
 )
-from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError, error_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _Answer = TypeVar("_Answer", bound=Message)
-_CONSUMER = "consumer"
 
 
 class GroupAdmin:
@@ -65,19 +57,17 @@ class GroupAdmin:
         return sorted(found, key=lambda each: each.group_id)
 
     async def describe_groups(self, groups: Iterable[str]) -> list[GroupDescription]:
-        """Groups and their members."""
+        """Groups of any type, and their members."""
         described = []
         for group in groups:
 
             async def ask(name: str = group) -> GroupDescription:
                 node = await self._cluster.coordinator(GROUP, name)
                 try:
-                    return await self._describe_classic(name, node)
-                except GroupIdNotFoundError:
-                    modern = await self._describe_modern(name, node)
-                    if modern is None:
-                        raise
-                    return modern
+                    return await describe_group(self._cluster, name, node)
+                except KafkaError as error:
+                    self._forget_if_moved(name, error.code)
+                    raise
 
             described.append(await self._cluster.retry(f"group {group!r}", ask))
         return described
@@ -136,64 +126,15 @@ class GroupAdmin:
             }
         )
 
-    async def _describe_classic(self, group: str, node: int) -> GroupDescription:
-        answer = await self._cluster.request(node, DescribeGroupsRequest(groups=[group]), DescribeGroupsResponse)
-        if not answer.groups:
-            raise GroupError(f"group {group!r}: the broker's answer leaves it out")
-        found = answer.groups[0]
-        self._check(group, found.error_code, found.error_message)
-        members = []
-        for each in found.members:
-            try:
-                assigned = decode_assignment(each.member_assignment) if found.protocol_type == _CONSUMER else []
-            except GroupError:
-                assigned = []
-            members.append(
-                GroupMember(each.member_id, each.group_instance_id, each.client_id, each.client_host, assigned)
-            )
-        return GroupDescription(group, found.group_state, found.protocol_type, found.protocol_data, node, members)
-
-    async def _describe_modern(self, group: str, node: int) -> GroupDescription | None:
-        """A group of the new protocol; None if the broker does not know the group or the protocol."""
-        connection = await self._cluster.connection(node)
-        if api("ConsumerGroupDescribe").key not in connection.negotiated.ranges:
-            return None
-        answer = await connection.request(
-            ConsumerGroupDescribeRequest(group_ids=[group]), ConsumerGroupDescribeResponse
-        )
-        if not answer.groups or answer.groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-            return None
-        found = answer.groups[0]
-        self._check(group, found.error_code, found.error_message)
-        members = [
-            GroupMember(
-                each.member_id,
-                each.instance_id,
-                each.client_id,
-                each.client_host,
-                _places(each.assignment),
-                each.member_epoch,
-                _places(each.target_assignment),
-            )
-            for each in found.members
-        ]
-        return GroupDescription(
-            *(group, found.group_state, _CONSUMER, found.assignor_name, node, members, _CONSUMER),
-            *(found.group_epoch, found.assignment_epoch),
-        )
-
     async def _at_coordinator(self, group: str, request: Message, answer: type[_Answer]) -> _Answer:
         node = await self._cluster.coordinator(GROUP, group)
         return await self._cluster.request(node, request, answer)
 
-    def _check(self, group: str, code: int, message: str | None = None) -> None:
+    def _check(self, group: str, code: int) -> None:
+        self._forget_if_moved(group, code)
+        if code:
+            raise error_for(code, f"group {group!r}")
+
+    def _forget_if_moved(self, group: str, code: int) -> None:
         if code in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
             self._cluster.forget_coordinator(GROUP, group)
-        if code:
-            raise error_for(code, message or f"group {group!r}")
-
-
-def _places(assignment: ConsumerGroupDescribeResponse.Assignment) -> list[TopicPartition]:
-    return [
-        TopicPartition(topic.topic_name, number) for topic in assignment.topic_partitions for number in topic.partitions
-    ]

@@ -108,9 +108,30 @@ class GroupListing:
     coordinator: int
 
 
+class StreamsTasks(NamedTuple):
+    """The tasks of a member of a streams group, each a subtopology and a partition."""
+
+    active: list[tuple[str, int]]
+    standby: list[tuple[str, int]]
+    warmup: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsSubtopology:
+    """A part of the topology of a streams group, by its topics."""
+
+    sources: list[str]
+    repartition_sources: list[str]
+    changelogs: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of a group. Members of consumer groups also have an epoch, and a target that they are to reach."""
+    """A member of a group.
+
+    Members of consumer, share and streams groups also have an epoch, and those of consumer groups a target that they
+    are to reach. The assignment of a streams member has the partitions that its active tasks read.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -119,11 +140,13 @@ class GroupMember:
     assignment: list[TopicPartition]
     epoch: int | None = None
     target: list[TopicPartition] | None = None
+    tasks: StreamsTasks | None = None
+    target_tasks: StreamsTasks | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group and its members. Consumer groups also have the epochs of the group and of its targets."""
+    """A group and its members; groups that are not classic also have the epochs of the group and of its targets."""
 
     group_id: str
     state: str
@@ -134,6 +157,18 @@ class GroupDescription:
     type: str = "classic"
     epoch: int | None = None
     assignment_epoch: int | None = None
+    topology: dict[str, StreamsSubtopology] | None = None
+
+
+class ShareOffset(NamedTuple):
+    """The progress of a share group in a partition: the first offset that may be delivered, and the records left.
+
+    Both are None if they are not known.
+    """
+
+    start_offset: int | None
+    lag: int | None
+    leader_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
