@@ -178,7 +178,8 @@ def test_partitions_stay(node: Node) -> None:
 
 
 def test_there_are_no_acls(node: Node) -> None:
-    assert ask(node, DescribeAclsRequest()).error_code == ErrorCode.SECURITY_DISABLED
+    anything = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+    assert ask(node, anything).error_code == ErrorCode.SECURITY_DISABLED
 
 
 def test_the_quorum_is_this_node(node: Node) -> None:

@@ -46,6 +46,27 @@ def rows(kind: Any, names: Names, field: str = "name", **fields: Any) -> list[An
     return [kind(**{field: names.topic}, **fields)]
 
 
+def joined_streams(names: Names) -> Message:
+    """The first heartbeat of an application that reads a topic, and needs a changelog."""
+    kind = m.StreamsGroupHeartbeatRequest
+    part = kind.Subtopology(
+        subtopology_id="0",
+        source_topics=[names.topic],
+        state_changelog_topics=[kind.TopicInfo(name=f"{names.topic}-changelog")],
+    )
+    return kind(
+        group_id=names.group,
+        member_id="m",
+        rebalance_timeout_ms=1000,
+        topology=kind.Topology(epoch=0, subtopologies=[part]),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+        client_tags=[],
+    )
+
+
 PARTITION = m.ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=-1)
 COMMIT = m.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
 IN_TRANSACTION = m.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1)
@@ -438,6 +459,14 @@ CASES: dict[str, Case] = {
     "ConsumerGroupDescribe": Case(
         lambda names: m.ConsumerGroupDescribeRequest(group_ids=[names.group]),
         alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # the group has no members
+    ),
+    "StreamsGroupHeartbeat": Case(
+        joined_streams,
+        alternatives=frozenset({(Operation.CREATE, ResourceType.TOPIC)}),  # the status says it, not an error
+    ),
+    "StreamsGroupDescribe": Case(
+        lambda names: m.StreamsGroupDescribeRequest(group_ids=[names.group]),
+        alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # it is not a streams group
     ),
     "ListConfigResources": Case(lambda names: m.ListConfigResourcesRequest()),
     "DescribeTopicPartitions": Case(

@@ -39,6 +39,8 @@ INDIRECT = {
     ("InitProducerId", Operation.WRITE, ResourceType.TOPIC),
     ("ConsumerGroupDescribe", Operation.DESCRIBE, ResourceType.TOPIC),
     ("DeleteTopics", Operation.DESCRIBE, ResourceType.TOPIC),
+    ("StreamsGroupHeartbeat", Operation.CREATE, ResourceType.TOPIC),
+    ("StreamsGroupDescribe", Operation.DESCRIBE, ResourceType.TOPIC),
 }
 """Needs with a test of their own: one of two is enough, or they show only in some states."""
 FOR_BROKERS = {("FindCoordinator", Operation.CLUSTER_ACTION, ResourceType.CLUSTER)}
@@ -267,6 +269,24 @@ def test_a_consumer_group_with_a_hidden_topic_is_not_described(guarded: Node) ->
     grant(guarded, [(Operation.DESCRIBE, ResourceType.TOPIC)], names)
     (group,) = alice(guarded, "ConsumerGroupDescribe", names).groups
     assert (group.error_code, len(group.members)) == (0, 1)
+
+
+def test_a_streams_group_creates_topics_and_is_described_as_far_as_the_client_may(guarded: Node) -> None:
+    names = HERE._replace(group="application")
+    grant(guarded, [(Operation.READ, ResourceType.GROUP), (Operation.DESCRIBE, ResourceType.TOPIC)], names)
+    answer = alice(guarded, "StreamsGroupHeartbeat", names)
+    assert answer.error_code == 0
+    assert [each.status_detail for each in answer.status if "Unauthorized" in each.status_detail] == [
+        "Internal topics are missing: orders-changelog; Unauthorized to CREATE on topics orders-changelog."
+    ]
+    assert guarded.groups.internal_topics.errors(["orders-changelog"]) == {}
+    assert guarded.topics.find("orders-changelog") is None
+    (group,) = alice(guarded, "StreamsGroupDescribe", names).groups
+    assert group.error_code == 0
+    for acl in [each for each in guarded.acls if each.pattern.resource_type == ResourceType.TOPIC]:
+        guarded.acls.remove(guarded.acls.id_of(acl))
+    (group,) = alice(guarded, "StreamsGroupDescribe", names).groups
+    assert (group.error_code, group.topology, group.members) == (29, None, [])
 
 
 def test_all_topics_are_those_that_the_client_may_describe(guarded: Node) -> None:

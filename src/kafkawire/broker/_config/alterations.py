@@ -89,7 +89,11 @@ async def alter(node: Node, kind: int, name: str, changes: Mapping[str, str | No
         return
     if kind in node.own_settings:
         after = {key: value for key, value in {**own, **changes}.items() if value is not None}
-        await asyncio.to_thread(node.own_settings[kind].check, after)  # regular expressions take long to compile
+        settings = node.own_settings[kind]
+        if settings.is_slow_to_check:
+            await asyncio.to_thread(settings.check, after)
+        else:
+            settings.check(after)
         if not validate_only:
             await node.changes.run(node.changes.own_settings(kind, name, changes))
         return

@@ -38,6 +38,7 @@ class ClientMetricsConfigs(OwnSettings):
     """All subscriptions, by name."""
 
     what = "subscription to client metrics"
+    is_slow_to_check = True  # regular expressions take long to compile
 
     def check(self, after: Mapping[str, str]) -> None:
         for name, value in after.items():

@@ -23,6 +23,8 @@ class OwnSettings(ABC):
 
     what: str
     """One such resource, in messages of errors and of the log."""
+    is_slow_to_check = False
+    """Whether a check takes too long for the loop."""
 
     def __init__(self) -> None:
         self.own: dict[str, dict[str, str]] = {}

@@ -7,6 +7,7 @@ Rules:
 - To remove a value that is not set succeeds. With ValidateOnly nothing changes.
 - The name of an ip is an address, or a host name that is resolved when it is set.
 - More than MOST_CHANGES changes: POLICY_VIOLATION for all.
+- An entity has at most three types. Of a longer one the first four are read and answered, which are INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     Change = tuple[Entity, str, float | None]
 
 MOST_CHANGES: Final = 10_000
+_MOST_PARTS: Final = 4
 
 
 def refuse(request: AlterClientQuotasRequest, refusal: Refusal, context: RequestContext) -> AlterClientQuotasResponse:
@@ -93,7 +95,7 @@ async def _address(name: str) -> str:
 
 
 def _parts(entry: AlterClientQuotasRequest.EntryData) -> Parts:
-    return tuple((each.entity_type, each.entity_name) for each in entry.entity)
+    return tuple((each.entity_type, each.entity_name) for each in entry.entity[:_MOST_PARTS])
 
 
 def _result(parts: Parts, answer: Refusal) -> AlterClientQuotasResponse.EntryData:

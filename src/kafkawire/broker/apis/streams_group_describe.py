@@ -4,6 +4,7 @@ Rules:
 - A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
 - A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
   can have a response of any size.
+- A group with a topic that the client may not describe: TOPIC_AUTHORIZATION_FAILED.
 - The topology of a group that is ready has the decided numbers of partitions, else those that the first member stated.
 - streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION for every group.
 - v1 is of Kafka 4.4, and not served.
@@ -13,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.streams_group_heartbeat import check_protocol
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.messages import StreamsGroupDescribeResponse
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.messages.schema import Versions
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,13 +48,14 @@ async def handle(
     node: Node, request: StreamsGroupDescribeRequest, context: RequestContext
 ) -> StreamsGroupDescribeResponse:
     check_protocol(node)
-    allowed = operations.GROUP if request.include_authorized_operations else operations.NOT_ASKED
     groups: dict[str, Described] = {}
     for group_id in request.group_ids:
         if group_id not in groups:
             described = await _describe(node, group_id, context)
             if not described.error_code:
-                described.authorized_operations = allowed
+                described = _visible(described, context)
+                if request.include_authorized_operations and not described.error_code:
+                    described.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
             groups[group_id] = described
         await context.yield_if_due()
     await node.groups.durable(groups, context)
@@ -79,6 +81,20 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
         described.members.append(_member(group, member))
         await context.yield_if_due()
     return described
+
+
+def _visible(described: Described, context: RequestContext) -> Described:
+    """The group, or its refusal if it has a topic that the client may not describe."""
+    if context.access is None or described.topology is None:
+        return described
+    names: set[str] = set()
+    for part in described.topology.subtopologies:
+        names.update(part.source_topics, part.repartition_sink_topics)
+        names.update(each.name for each in (*part.state_changelog_topics, *part.repartition_source_topics))
+    if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
+        return described
+    hidden = "the group has topics that the client is not authorized to describe"
+    return _failed(described.group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden)
 
 
 def _topology(group: StreamsGroup) -> StreamsGroupDescribeResponse.Topology | None:

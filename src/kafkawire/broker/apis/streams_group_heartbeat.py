@@ -4,7 +4,9 @@ Rules:
 - streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION.
 - A topology with internal topics of the broker, or with names that no topic can have: STREAMS_INVALID_TOPOLOGY.
 - A topology of more than MOST_PARTS names, topics and settings: STREAMS_INVALID_TOPOLOGY.
+- A topic of the topology that the client may not describe: TOPIC_AUTHORIZATION_FAILED.
 - Missing internal topics of the application are created as by CreateTopics, and the status says that they are missing.
+  If the client may not create all of them, none is created, and the status names those.
 - The records of the heartbeat are in the log, and synced if the settings ask for it, before the response.
 - v1 and StreamsGroupTopologyDescriptionUpdate are of Kafka 4.4, and not served.
 """
@@ -32,6 +34,7 @@ from kafkawire.messages.errors import (
     UnsupportedVersionError,
 )
 from kafkawire.messages.schema import Versions
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +87,7 @@ async def handle(
     )
     result = await node.groups.streams_heartbeat(beat)
     await node.groups.durable([request.group_id], context)
-    failures = _create_missing(node, request.group_id, result.missing) if result.missing else ""
+    failures = _create_missing(node, request.group_id, result.missing, context) if result.missing else ""
     return _response(result, failures)
 
 
@@ -108,6 +111,9 @@ async def _check_topology(topology: StatedTopology, context: RequestContext) -> 
     invalid = [name for name in names if not _is_valid(name)]
     if invalid:
         raise StreamsInvalidTopologyError(f"Topic names {','.join(invalid)} are not valid topic names.")
+    for name in names:
+        context.require(Operation.DESCRIBE, ResourceType.TOPIC, name)
+        await context.yield_if_due()
 
 
 def _sizes(subtopology: StreamsGroupHeartbeatRequest.Subtopology) -> Iterator[int]:
@@ -145,8 +151,12 @@ async def _tasks(stated: StatedTasks, context: RequestContext) -> dict[str, set[
     return tasks
 
 
-def _create_missing(node: Node, group_id: str, missing: Mapping[str, InternalTopic]) -> str:
-    """Have missing topics created; the errors of those that failed before."""
+def _create_missing(node: Node, group_id: str, missing: Mapping[str, InternalTopic], context: RequestContext) -> str:
+    """Have missing topics created; the errors of those that failed before, or that the client may not create."""
+    if not context.may(Operation.CREATE, ResourceType.CLUSTER):
+        denied = [name for name in missing if not context.may(Operation.CREATE, ResourceType.TOPIC, name)]
+        if denied:
+            return f"; Unauthorized to CREATE on topics {', '.join(denied)}."
     wanted = {name: _checked(node, topic) for name, topic in missing.items()}
     node.groups.internal_topics.create(wanted, 2 * node.group_configs.integer(group_id, STREAMS_HEARTBEAT_INTERVAL))
     errors = [f"{name} ({error})" for name, error in node.groups.internal_topics.errors(missing).items()]

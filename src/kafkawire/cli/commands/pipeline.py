@@ -305,12 +305,15 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
 
 
 def _topic_options(args: argparse.Namespace, end: str | None) -> dict[str, str]:
+    from kafkawire.client.options import ConsumerOptions, read_options
     from kafkawire.spark import topic_options
 
     options = dict(pair(text, "--option") for text in args.source_options)
     if not args.paths and not {name.lower() for name in options} & {"assign", "subscribe", "subscribepattern"}:
         raise UsageError("no topic: expected topics, or patterns of topic names")
-    client = {f"kafka.{name.replace('_', '.')}": value for name, value in client_config(args).items()}
+    config = client_config(args)
+    read_options(ConsumerOptions, config, {})
+    client = {f"kafka.{name.replace('_', '.')}": value for name, value in config.items()}
     for which, place in (("starting", args.start), ("ending", end)):
         if place:
             is_time = place.startswith("@")

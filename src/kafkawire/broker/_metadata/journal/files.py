@@ -162,7 +162,12 @@ def rewrite(files: FileSystem, root: Path, found: JournalFiles, addition: bytes)
     copies = [keep_copy(files, path) for path in finished]
     write_parts(files, found.directory / (stem(found.base_offset) + LOG + SWAP), _numbered(found, addition))
     finish(files, found.directory)
-    for name, largest in ((checkpoints.RECOVERY_POINTS, 0), (checkpoints.LOG_STARTS, found.base_offset)):
+    first = found.base_offset
+    for name, largest in (
+        (checkpoints.RECOVERY_POINTS, 0),
+        (checkpoints.LOG_STARTS, first),
+        (checkpoints.HIGH_WATERMARKS, first),
+    ):
         offsets = checkpoints.read_offsets(files, root / name)
         if offsets is not None and offsets.get(_KEY, 0) > largest:
             checkpoints.write_offsets(files, root / name, {**offsets, _KEY: largest})
