@@ -140,6 +140,17 @@ def test_a_chart_without_values_is_drawn() -> None:
     assert "<svg" in charts.bars(Bars("x", "X", "bytes", []))
 
 
+@pytest.mark.parametrize("name", ["W" * 60, "\u4e16" * 60, "a-very-long-topic-name-with-partition-12345", "i" * 300])
+def test_a_long_name_is_shortened_to_the_room_beside_its_bar(name: str) -> None:
+    drawn = charts.bars(Bars("bars", "Bars", "bytes", [(name, 10), ("orders-0", 5)]))
+    labels = re.findall(r'text-anchor="end">([^<]*)<', drawn)
+    assert labels[1] == "orders-0"
+    assert labels[0].endswith("\u2026")
+    assert name.startswith(labels[0][:-1])
+    assert 10 <= len(labels[0]) <= 40
+    assert f"<title>{name}: 10 B</title>" in drawn
+
+
 def test_marks_say_their_exact_value() -> None:
     steps = Steps(0, 1000, 2)
     drawn = charts.over_time(OverTime("x", "X", "count", steps, {"a": [0, 7], "b": [1, 0]}, stacked=True))

@@ -4,6 +4,7 @@ Rules:
 - Colours come from the page by class, so a chart suits light and dark themes and print.
 - Every mark has a `title` with its exact value; a legend names series wherever there are two or more.
 - A chart draws only the numbers of its block: steps without data are zeros.
+- A name that has no room is shortened, never cut at the edge. Its `title` has all of it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 10, 26
 _ROW: Final = 26
 _NAMES: Final = 190
 _HALF_LABEL: Final = 36
+_TEXT: Final = 12.5
+"""The size of text, as in report.css."""
+_THIN: Final = frozenset("ijl.,:;|'!frt-I ")
 _DAY: Final = 86_400_000
 COLOURS: Final = 8
 _TOPS: Final = (1, 2, 4, 8, 10, 20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 1024)
@@ -105,6 +109,31 @@ def nice_top(value: float, thousand: int = 1000) -> float:
     return next(each * power for each in _TOPS if value <= each * power * (1 + 1e-9))
 
 
+def fitting(text: str, room: float) -> str:
+    """A text, or as much of it as has room on a chart; the page's fonts are at most this wide.
+
+    >>> fitting("orders-0", 180), fitting("W" * 30, 60)
+    ('orders-0', 'WWW\u2026')
+    """
+    if sum(map(_width, text)) <= room:
+        return text
+    shown, left = "", room - _width("\u2026")
+    for character in text:
+        left -= _width(character)
+        if left < 0:
+            break
+        shown += character
+    return shown + "\u2026"
+
+
+def _width(character: str) -> float:
+    if character in _THIN:
+        return 0.42 * _TEXT
+    if character.islower() and character not in "mw" and character.isascii():
+        return 0.66 * _TEXT
+    return (0.66 if character.isdigit() else 1.02) * _TEXT
+
+
 def _svg(height: float, body: Sequence[str], title: str) -> str:
     return (
         f'<svg viewBox="0 0 {_WIDTH} {max(height, 1):.0f}" role="img" aria-label="{escape(title, quote=True)}">'
@@ -124,7 +153,7 @@ def _legend(names: Sequence[str]) -> str:
 
 
 def _label(name: str, y: float) -> str:
-    shown = name if len(name) <= 28 else name[:27] + "\u2026"
+    shown = fitting(name, _NAMES - 10)
     return f'<text x="{_NAMES - 10}" y="{y + 18}" text-anchor="end">{escape(shown)}</text>'
 
 
