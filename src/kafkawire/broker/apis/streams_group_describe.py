@@ -88,7 +88,7 @@ def _visible(described: Described, context: RequestContext) -> Described:
     if context.access is None or described.topology is None:
         return described
     names: set[str] = set()
-    for part in described.topology.subtopologies:
+    for part in described.topology.subtopologies or ():
         names.update(part.source_topics, part.repartition_sink_topics)
         names.update(each.name for each in (*part.state_changelog_topics, *part.repartition_source_topics))
     if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
