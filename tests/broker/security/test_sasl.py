@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import logging
 import struct
 import time
@@ -364,3 +367,22 @@ def test_sasl_over_tls(tmp_path: Path) -> None:
         with TlsPeer(broker, trusting(tmp_path)) as peer:
             peer.send(ProduceRequest(acks=1, timeout_ms=1, topic_data=[]), 9)
             assert peer.is_closed()
+
+
+def test_a_nonce_that_repeats_the_part_of_the_client_is_accepted() -> None:
+    """Older librdkafka, such as that of kcat 1.7, sends its own part twice; Kafka accepts it."""
+    with RunningBroker(config=sasl_settings()) as broker:
+        with_users(broker)
+        with Peer(broker) as peer:
+            peer.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), 1)
+            client = ScramClient("SCRAM-SHA-256", "ann", SECRET, "own")
+            challenge = bytes(peer.call(SaslAuthenticateRequest(auth_bytes=client.first())).auth_bytes).decode()
+            repeated = challenge.replace("r=own", "r=ownown", 1)
+            said = dict(part.split("=", 1) for part in challenge.split(","))
+            salted = hashlib.pbkdf2_hmac("sha256", SECRET.encode(), base64.b64decode(said["s"]), int(said["i"]))
+            key = hmac.digest(salted, b"Client Key", "sha256")
+            final = f"c=biws,{repeated.partition(',')[0]}"
+            signed = f"n=ann,r=own,{challenge},{final}".encode()
+            signature = hmac.digest(hashlib.sha256(key).digest(), signed, "sha256")
+            proof = base64.b64encode(bytes(one ^ other for one, other in zip(key, signature, strict=True))).decode()
+            assert peer.call(SaslAuthenticateRequest(auth_bytes=f"{final},p={proof}".encode())).error_code == 0

@@ -115,7 +115,9 @@ class ScramExchange:
 
     def _final(self, text: str, login: Login) -> tuple[bytes, Authenticated]:
         without, found, proof_text = text.rpartition(",p=")
-        if not found or without.split(",")[:2] != [f"c={self._binding}", f"r={self._nonce}"]:
+        binding, _, nonce = without.partition(",r=")
+        # older librdkafka repeats its own part before the nonce; Kafka compares the end only, and the proof covers it
+        if not found or binding != f"c={self._binding}" or not nonce.partition(",")[0].endswith(self._nonce):
             raise AuthenticationFailure(_MALFORMED)
         try:
             proof = base64.b64decode(proof_text, validate=True)
