@@ -19,8 +19,11 @@ public final class Coordinator {
             ObjectNode answer = JSON.createObjectNode();
             try {
                 JsonNode asked = JSON.readTree(line);
-                boolean assigns = asked.get("call").asText().equals("assign");
-                answer.set("result", assigns ? Assignors.assign(asked) : Patterns.match(asked));
+                answer.set("result", switch (asked.get("call").asText()) {
+                    case "assign" -> Assignors.assign(asked);
+                    case "assign tasks" -> Tasks.assign(asked);
+                    default -> Patterns.match(asked);
+                });
             } catch (Exception error) {
                 answer.put("error", error.toString());
                 error.printStackTrace();
