@@ -217,7 +217,9 @@ CASES: dict[str, Case] = {
         ),
     ),
     "DeleteTopics": Case(
-        lambda names: m.DeleteTopicsRequest(topics=rows(m.DeleteTopicsRequest.DeleteTopicState, names)),
+        lambda names: m.DeleteTopicsRequest(
+            topics=rows(m.DeleteTopicsRequest.DeleteTopicState, names), timeout_ms=10_000
+        ),
         alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # DELETE implies it
     ),
     "DeleteRecords": Case(
@@ -367,6 +369,7 @@ CASES: dict[str, Case] = {
     "CreatePartitions": Case(
         lambda names: m.CreatePartitionsRequest(
             topics=rows(m.CreatePartitionsRequest.CreatePartitionsTopic, names, count=9, assignments=None),
+            timeout_ms=10_000,
             validate_only=True,
         )
     ),

@@ -24,7 +24,29 @@ if TYPE_CHECKING:
     from kafkawire.messages import AlterPartitionReassignmentsRequest
 
 
-@serves("AlterPartitionReassignments")
+def refuse(
+    request: AlterPartitionReassignmentsRequest, refusal: Refusal, context: RequestContext
+) -> AlterPartitionReassignmentsResponse:
+    kind = AlterPartitionReassignmentsResponse
+    return kind(
+        error_code=refusal.code,
+        error_message=refusal.message,
+        responses=[
+            kind.ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    kind.ReassignablePartitionResponse(
+                        partition_index=each.partition_index, error_code=refusal.code, error_message=None
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+@serves("AlterPartitionReassignments", refuse=refuse)
 async def handle(
     node: Node, request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponse:

@@ -22,6 +22,14 @@ def refuse(request: ElectLeadersRequest, refusal: Refusal, context: RequestConte
     response = ElectLeadersResponse()
     if context.version >= 1:
         response.error_code = refusal.code
+    for topic in request.topic_partitions or ():
+        results = [
+            ElectLeadersResponse.PartitionResult(partition_id=index, error_code=refusal.code)
+            for index in topic.partitions
+        ]
+        response.replica_election_results.append(
+            ElectLeadersResponse.ReplicaElectionResult(topic=topic.topic, partition_result=results)
+        )
     return response
 
 
