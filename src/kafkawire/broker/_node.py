@@ -39,6 +39,7 @@ from kafkawire.broker._quotas.service import Quotas
 from kafkawire.broker._quotas.stored import StoredQuotas
 from kafkawire.broker._security.scram_users import ScramUsers, no_token
 from kafkawire.broker.groups.service import Groups
+from kafkawire.broker.share.service import Shares
 from kafkawire.broker.transactions.service import Transactions
 from kafkawire.log import admit
 from kafkawire.log.config import FOREVER, LogConfig
@@ -134,9 +135,10 @@ class Node:
         self.authorizer: Authorizer | None = None
         """The decisions about requests; None if everything is allowed."""
         self.leader_epoch = 0
+        self.shares = Shares(self)
         self.groups = Groups(self)
         self.transactions = Transactions(self)
-        self.coordinators: list[Coordinator] = [self.groups, self.transactions]
+        self.coordinators: list[Coordinator] = [self.shares, self.groups, self.transactions]
         self.guard: Callable[[str, int], None] | None = None
         """Called before a partition is read or written, or a topic (partition -1) is described. An error that it raises
         is the response for this partition. Tests use it."""

@@ -31,6 +31,15 @@ STREAMS_HEARTBEAT_INTERVAL: Final = "streams.heartbeat.interval.ms"
 STREAMS_ASSIGNMENT_INTERVAL: Final = "streams.assignment.interval.ms"
 STREAMS_INITIAL_DELAY: Final = "streams.initial.rebalance.delay.ms"
 STREAMS_STANDBYS: Final = "streams.num.standby.replicas"
+SHARE_SESSION_TIMEOUT: Final = "share.session.timeout.ms"
+SHARE_HEARTBEAT_INTERVAL: Final = "share.heartbeat.interval.ms"
+SHARE_ASSIGNMENT_INTERVAL: Final = "share.assignment.interval.ms"
+RECORD_LOCK_DURATION: Final = "share.record.lock.duration.ms"
+DELIVERY_COUNT_LIMIT: Final = "share.delivery.count.limit"
+MAX_RECORD_LOCKS: Final = "share.partition.max.record.locks"
+AUTO_OFFSET_RESET: Final = "share.auto.offset.reset"
+ISOLATION_LEVEL: Final = "share.isolation.level"
+RENEWS: Final = "share.renew.acknowledge.enable"
 _TYPES: Final = ("consumer", "share", "streams")
 _RANGED: Final = {
     "consumer": ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"),
@@ -57,6 +66,20 @@ _WORDS: Final = {
     "share.auto.offset.reset": re.compile(f"earliest|latest|by_duration:(?i:{_DURATION})", re.ASCII),
     "share.isolation.level": re.compile("read_committed|read_uncommitted"),
 }
+_BY_DURATION: Final = "by_duration:"
+_UNITS: Final = {"D": 86_400_000, "H": 3_600_000, "M": 60_000, "S": 1_000}
+
+
+def reset_duration(reset: str) -> int | None:
+    """How many milliseconds before now a share group begins; None if it begins at one end of the log.
+
+    >>> reset_duration("by_duration:P1DT2H"), reset_duration("by_duration:pt1.5s"), reset_duration("latest")
+    (93600000, 1500, None)
+    """
+    if not reset.startswith(_BY_DURATION):
+        return None
+    numbers = re.findall(r"([\d.,]+)([DHMS])", reset.removeprefix(_BY_DURATION).upper())
+    return sum(int(float(number.replace(",", ".")) * _UNITS[unit]) for number, unit in numbers)
 
 
 class GroupConfigs(OwnSettings):

@@ -233,12 +233,14 @@ class BrokerConfig:
 
     def internal_topic(self, name: str) -> tuple[int, dict[str, str]]:
         """Partitions and settings of an internal topic."""
-        compacted = {"cleanup.policy": "compact", "compression.type": "producer"}
+        configs = {"cleanup.policy": "compact", "compression.type": "producer"}
         prefix = _INTERNAL_PREFIXES[name]
-        compacted["segment.bytes"] = str(self.integer(f"{prefix}.segment.bytes"))
+        configs["segment.bytes"] = str(self.integer(f"{prefix}.segment.bytes"))
         if name == TRANSACTION_STATE:
-            compacted["compression.type"] = "uncompressed"
-        return self.integer(f"{prefix}.num.partitions"), compacted
+            configs["compression.type"] = "uncompressed"
+        if name == SHARE_GROUP_STATE:  # its coordinator deletes what no snapshot needs (KIP-932)
+            configs |= {"cleanup.policy": "delete", "retention.ms": "-1"}
+        return self.integer(f"{prefix}.num.partitions"), configs
 
     def _value(self, name: str) -> object:
         if name not in self._parsed:

@@ -27,6 +27,7 @@ METADATA_VERSION: Final = "metadata.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 GROUP_VERSION: Final = "group.version"
 STREAMS_VERSION: Final = "streams.version"
+SHARE_VERSION: Final = "share.version"
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
@@ -46,6 +47,7 @@ SUPPORTED: Final = (
     Feature(TRANSACTION_VERSION, 0, 2, 2),
     Feature(GROUP_VERSION, 0, 1, 1),
     Feature(STREAMS_VERSION, 0, 1, 1),
+    Feature(SHARE_VERSION, 0, 1, 1),
 )
 
 

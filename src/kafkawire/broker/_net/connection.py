@@ -157,6 +157,7 @@ class Connection(asyncio.BufferedProtocol):
             self._muted.cancel()
         if self._task is not None:
             self._task.cancel()
+        self._dispatcher.node.shares.disconnected(self.peer)
         self._server.forget(self)
 
     def _identify(self, tls: ListenerTls) -> None:

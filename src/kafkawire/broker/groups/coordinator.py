@@ -27,6 +27,8 @@ from kafkawire.broker.groups.offsets_log import GroupWriter
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
 from kafkawire.broker.groups.rebalance import MODERN_KINDS, Due, Kind, Rebalances
+from kafkawire.broker.groups.share.events import ShareEvents
+from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.steps import finish
 from kafkawire.broker.groups.streams.coordinator import StreamsGroups
@@ -73,6 +75,7 @@ class GroupCoordinator:
         topics: Topics | None = None,
         timing: Callable[[str], Timing] = _default_timing,
         streams_timing: Callable[[str], StreamsTiming] = _default_streams_timing,
+        share_timing: Callable[[str], Timing] = _default_timing,
         suffix: Callable[[], str] = unique_suffix,
     ) -> None:
         self.settings = settings
@@ -95,6 +98,15 @@ class GroupCoordinator:
             self._writer,
             self._rebalances,
         )
+        self.shares = ShareEvents(
+            self._groups,
+            share_timing,
+            known_topics,
+            self._deadlines,
+            self._writer,
+            max_size=settings.share_max_size,
+            retry_ms=settings.share_retry_ms,
+        )
 
     def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self._groups.values())
@@ -114,6 +126,9 @@ class GroupCoordinator:
             if isinstance(group, StreamsGroup):
                 self._streams.load(group, now)
                 continue
+            if isinstance(group, ShareGroup):
+                self.shares.load(group, now)
+                continue
             for member in group.members.values():
                 self._rebalances.renew_session(group, member, now)
 
@@ -123,6 +138,10 @@ class GroupCoordinator:
             self._rebalances.replies.append(Reply(token, JoinResult(error, join.member_id)))
             return
         known = self._groups.get(join.group_id)
+        if isinstance(known, ShareGroup):
+            result = JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NO_MEMBER)
+            self._rebalances.replies.append(Reply(token, result))
+            return
         if isinstance(known, ConsumerGroup) and known.members:
             self._consumers.join(known, join, token, now)
             return
@@ -154,7 +173,7 @@ class GroupCoordinator:
 
     def sync(self, sync: Sync, token: Token, now: int) -> None:
         group = self._groups.get(sync.group_id)
-        if group is None or isinstance(group, StreamsGroup):
+        if group is None or isinstance(group, StreamsGroup | ShareGroup):
             self._rebalances.replies.append(Reply(token, SyncResult(_missing(sync.group_id))))
         elif isinstance(group, ConsumerGroup):
             self._consumers.sync(group, sync, token, now)
@@ -163,7 +182,7 @@ class GroupCoordinator:
 
     def heartbeat(self, group_id: str, key: MemberKey, now: int) -> ErrorCode:
         group = self._groups.get(group_id)
-        if group is None or isinstance(group, StreamsGroup):
+        if group is None or isinstance(group, StreamsGroup | ShareGroup):
             return _missing(group_id)
         if isinstance(group, ConsumerGroup):
             return self._consumers.classic_heartbeat(group, key, now)
@@ -309,6 +328,8 @@ class GroupCoordinator:
                 continue
             yield from self._offsets.expire(group, now)
             is_unused = group.is_empty and not group.offsets and not group.pending
+            if isinstance(group, ShareGroup):  # has share partitions, whose state does not expire
+                continue
             if is_unused and self._has(group) and not self.unstable(group.group_id):
                 self._bury(group, now)
 
@@ -319,6 +340,8 @@ class GroupCoordinator:
                 self._consumers.consumers.forget_deadlines(group, group.members)
             elif isinstance(group, StreamsGroup):
                 self._streams.forget_deadlines(group, group.members)
+            elif isinstance(group, ShareGroup):
+                self.shares.forget_deadlines(group)
             else:
                 self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
         self._groups.clear()
@@ -349,6 +372,8 @@ class GroupCoordinator:
                 self._consumers.time_is_over(group, due, now)
             elif isinstance(group, StreamsGroup):
                 self._streams.time_is_over(group, due, now)
+            elif isinstance(group, ShareGroup):
+                self.shares.time_is_over(group, due, now)
             elif due.kind is Kind.REBALANCE:
                 self._rebalances.time_is_over(group, now)
             elif due.kind is Kind.SYNC:
@@ -378,6 +403,7 @@ class GroupCoordinator:
         group = self._group(group_id, now)
         if isinstance(group, StreamsGroup):
             return self._streams.become_classic(group, now)
+        assert not isinstance(group, ShareGroup)  # `join` refuses it
         return group if isinstance(group, Group) else self._consumers.become_classic(group, now)
 
     def _group(self, group_id: str, now: int) -> AnyGroup:

@@ -24,10 +24,11 @@ from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER
 from kafkawire.broker.groups.records import Entry, encode_offset
+from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.streams.commits import check_streams_commit
 from kafkawire.broker.groups.streams.group import StreamsGroup
-from kafkawire.messages.errors import ErrorCode, GroupNotEmptyError
+from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, GroupNotEmptyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -128,6 +129,8 @@ class Offsets:
 
     def delete(self, group: AnyGroup, places: Iterable[TopicPartition], now: int) -> Steps[Errors]:
         """Forget offsets of topics that the group does not consume; the error of each partition."""
+        if isinstance(group, ShareGroup):
+            raise GroupIdNotFoundError(f"Group {group.group_id} is not a consumer group.")
         if group.members and not group.uses_consumer_protocol:
             raise GroupNotEmptyError(f"group {group.group_id!r} has members that are not consumers")
         subscribed = group.subscribed_topics
@@ -185,6 +188,8 @@ def check_transactional_commit(
     group: AnyGroup, key: MemberKey, commits: Mapping[TopicPartition, PreparedCommit]
 ) -> ErrorCode:
     """Why a commit in a transaction is refused, or NONE. Without a member nothing is checked (KIP-447)."""
+    if isinstance(group, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if key.generation < 0 and (group.is_empty or (key.member_id == NO_MEMBER and key.instance_id is None)):
         return ErrorCode.NONE
     if not isinstance(group, Group):
@@ -199,7 +204,9 @@ def check_transactional_commit(
 def check_commit(
     group: AnyGroup, key: MemberKey, commits: Mapping[TopicPartition, PreparedCommit], *, version: int
 ) -> ErrorCode:
-    """Why a commit is refused, or NONE."""
+    """Why a commit is refused, or NONE. Share groups have no offsets."""
+    if isinstance(group, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if not isinstance(group, Group):
         return _check_epoch(group, key, commits, version=version)
     if key.generation < 0 and group.state is State.EMPTY:

@@ -26,6 +26,9 @@ from kafkawire.broker.groups.java_order import hash_of_text
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import encode_group, encode_group_end, encode_offset
 from kafkawire.broker.groups.replay import Replay
+from kafkawire.broker.groups.share.group import ShareGroup
+from kafkawire.broker.groups.share.group import ending as share_ending
+from kafkawire.broker.groups.share.records import encode as encode_share
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.broker.groups.streams.group import ending as streams_ending
 from kafkawire.broker.groups.streams.records import encode as encode_streams
@@ -117,6 +120,8 @@ def _ends(group: AnyGroup) -> Iterable[Entry]:
     match group:
         case Group():
             return [encode_group_end(group.group_id)]
+        case ShareGroup():
+            return encode_share(group.group_id, share_ending(group))
         case StreamsGroup():
             return encode_streams(group.group_id, streams_ending(group))
         case _:

@@ -19,6 +19,8 @@ from kafkawire.broker.groups.consumer.records import decode as decode_consumer
 from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import OffsetKey, decode_group, decode_key, decode_offset
+from kafkawire.broker.groups.share.group import ShareGroup
+from kafkawire.broker.groups.share.records import decode as decode_share
 from kafkawire.broker.groups.streams.changes import Ended as StreamsEnded
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.broker.groups.streams.records import decode as decode_streams
@@ -92,6 +94,7 @@ class Replay:
         else:
             self._consumer_entry(key, value)
             self._streams_entry(key, value)
+            self._share_entry(key, value)
 
     def _consumer_entry(self, key: bytes, value: bytes | None) -> None:
         found = decode_consumer(key, value)
@@ -119,6 +122,21 @@ class Replay:
                 return
             group = self._groups[group_id] = StreamsGroup(group_id)
         if isinstance(change, StreamsEnded):
+            del self._groups[group_id]
+        else:
+            group.apply(change)
+
+    def _share_entry(self, key: bytes, value: bytes | None) -> None:
+        found = decode_share(key, value)
+        if found is None:
+            return
+        group_id, change = found
+        group = self._groups.get(group_id)
+        if not isinstance(group, ShareGroup):
+            if value is None:
+                return
+            group = self._groups[group_id] = ShareGroup(group_id)
+        if isinstance(change, Ended):
             del self._groups[group_id]
         else:
             group.apply(change)

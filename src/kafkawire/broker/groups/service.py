@@ -32,6 +32,8 @@ from kafkawire.broker.groups.coordinator import GroupCoordinator
 from kafkawire.broker.groups.offsets_log import OffsetsLog, coordinator_error
 from kafkawire.broker.groups.protocol import JoinResult, SyncResult
 from kafkawire.broker.groups.settings import GroupSettings
+from kafkawire.broker.groups.share.group import ShareGroup
+from kafkawire.broker.groups.share.service import ShareMemberships
 from kafkawire.broker.groups.steps import finish, finish_in_turns
 from kafkawire.broker.groups.streams.commits import check_streams_fetch
 from kafkawire.broker.groups.streams.creation import InternalTopics
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Commit, Errors
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Reply, Sync
+    from kafkawire.broker.groups.share.heartbeat import ShareBeat, ShareResult
     from kafkawire.broker.groups.steps import Steps
     from kafkawire.broker.groups.streams.heartbeat import StreamsBeat, StreamsResult
 
@@ -78,9 +81,12 @@ class Groups:
             topics=node.topics,
             timing=self._timing,
             streams_timing=self._streams_timing,
+            share_timing=self._share_timing,
         )
         self.internal_topics = InternalTopics(node)
         """The internal topics of streams applications that are being created."""
+        self.shares = ShareMemberships(node, self._coordinator.shares, self._dispatch_replies)
+        """The members of share groups."""
         self._timer: Timer | None = None
         self._rings_at = 0
         self._jumps = ClockJumps(node.clock)
@@ -114,6 +120,7 @@ class Groups:
             self._entries.forget()
             self._coordinator.unload()
         else:
+            self.shares.topic_deleted(list(self), topic, self._now)
             steps = self._coordinator.forgetting_topic(topic.name, self._now)
             self._work_through(steps, f"offsets of the deleted topic {topic.name} are still kept")
         self._dispatch_replies()
@@ -176,11 +183,19 @@ class Groups:
         finally:
             self._dispatch_replies()
 
+    async def share_heartbeat(self, beat: ShareBeat, context: RequestContext) -> ShareResult:
+        """The answer to a heartbeat of the share protocol; a refusal is raised."""
+        if beat.epoch == JOIN_EPOCH:
+            await self.prepare()
+        return await self.shares.heartbeat(beat, self._now, context)
+
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> ErrorCode:
         """Why a member may not fetch the offsets of a group, or NONE."""
         group = self._coordinator.find(group_id)
         if isinstance(group, StreamsGroup):
             return check_streams_fetch(group, member_id, epoch)
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         return check_fetch(group, member_id, epoch) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
 
     @property
@@ -249,6 +264,12 @@ class Groups:
 
     async def delete(self, group_id: str, context: RequestContext) -> ErrorCode:
         """Forget a group without members."""
+        group = self.find(group_id)
+        if isinstance(group, ShareGroup) and group.is_empty:
+            try:
+                await self.shares.end(group, self._now, context)
+            except KafkaError as refusal:
+                return ErrorCode(refusal.code)
         return await finish_in_turns(self._coordinator.deleting(group_id, self._now), context)
 
     async def durable(self, group_ids: Iterable[str], context: RequestContext) -> None:
@@ -288,6 +309,14 @@ class Groups:
             configs.integer(group_id, names.STREAMS_ASSIGNMENT_INTERVAL),
             configs.integer(group_id, names.STREAMS_INITIAL_DELAY),
             configs.integer(group_id, names.STREAMS_STANDBYS),
+        )
+
+    def _share_timing(self, group_id: str) -> Timing:
+        configs = self._node.group_configs
+        return Timing(
+            configs.integer(group_id, names.SHARE_SESSION_TIMEOUT),
+            configs.integer(group_id, names.SHARE_HEARTBEAT_INTERVAL),
+            configs.integer(group_id, names.SHARE_ASSIGNMENT_INTERVAL),
         )
 
     def _wait(self, group_id: str) -> _WaitingRequest:

@@ -37,6 +37,8 @@ class GroupSettings:
     retention_check_ms: int = 600_000
     consumer: ConsumerSettings = field(default_factory=ConsumerSettings)
     streams_max_size: int = 2**31 - 1
+    share_max_size: int = 200
+    share_retry_ms: int = 30_000
 
     @classmethod
     def of(cls, config: BrokerConfig) -> Self:
@@ -56,6 +58,8 @@ class GroupSettings:
                 regex_refresh_ms=config.integer("group.consumer.regex.refresh.interval.ms"),
             ),
             streams_max_size=config.integer("group.streams.max.size"),
+            share_max_size=config.integer("group.share.max.size"),
+            share_retry_ms=config.integer("group.share.initialize.retry.interval.ms"),
         )
 
 

@@ -1,0 +1,200 @@
+"""The records of share groups in `__consumer_offsets`, in the format of Kafka 4.3.
+
+Rules:
+- A key is an int16 type, then the group and the member. A value is version 0.
+- The end of a group is three tombstones: of its targets' epoch, of its share partitions, and of its epoch.
+- Partitions are written in ascending order, so that equal assignments are equal bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.broker.groups.share.changes import (
+    Assigned,
+    Change,
+    Current,
+    Ended,
+    GroupEpoch,
+    Partitions,
+    SharePartitions,
+    Subscribed,
+    Target,
+    TargetEpoch,
+    TopicPartitions,
+)
+from kafkawire.broker.groups.share.group import FIRST_EPOCH
+from kafkawire.broker.groups.share.member import ShareMember
+from kafkawire.messages import (
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from uuid import UUID
+
+    from kafkawire.broker.groups.records import Entry
+
+_VERSION: Final = 0
+_KEYS: Final = {
+    key.__schema__.key: key
+    for key in (
+        ShareGroupMetadataKey,
+        ShareGroupMemberMetadataKey,
+        ShareGroupTargetAssignmentMetadataKey,
+        ShareGroupTargetAssignmentMemberKey,
+        ShareGroupCurrentMemberAssignmentKey,
+        ShareGroupStatePartitionMetadataKey,
+    )
+}
+_Topic = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo
+
+
+def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
+    """The records of changes."""
+    for change in changes:
+        match change:
+            case Subscribed(member_id, member):
+                key = encode_key(ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+                yield key, None if member is None else encode_value(_subscription(member), _VERSION)
+            case Current(member_id, assigned):
+                key = encode_key(ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))
+                yield key, None if assigned is None else encode_value(_current(assigned), _VERSION)
+            case Target(member_id, partitions):
+                key = encode_key(ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
+                kind = ShareGroupTargetAssignmentMemberValue
+                if partitions is None:
+                    yield key, None
+                    continue
+                listed = [
+                    kind.TopicPartition(topic_id=topic, partitions=sorted(numbers))
+                    for topic, numbers in partitions.items()
+                ]
+                yield key, encode_value(kind(topic_partitions=listed), _VERSION)
+            case GroupEpoch(epoch, metadata_hash):
+                key = encode_key(ShareGroupMetadataKey(group_id=group_id))
+                yield key, encode_value(ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash), _VERSION)
+            case TargetEpoch(epoch, computed_at):
+                key = encode_key(ShareGroupTargetAssignmentMetadataKey(group_id=group_id))
+                value = ShareGroupTargetAssignmentMetadataValue(
+                    assignment_epoch=epoch, assignment_timestamp=computed_at
+                )
+                yield key, encode_value(value, _VERSION)
+            case Partitions(share_partitions):
+                key = encode_key(ShareGroupStatePartitionMetadataKey(group_id=group_id))
+                yield key, None if share_partitions is None else encode_value(_partitions(share_partitions), _VERSION)
+            case Ended():
+                yield encode_key(ShareGroupTargetAssignmentMetadataKey(group_id=group_id)), None
+                yield encode_key(ShareGroupStatePartitionMetadataKey(group_id=group_id)), None
+                yield encode_key(ShareGroupMetadataKey(group_id=group_id)), None
+
+
+def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
+    """The group and the change of a record; None for records that are not those of share groups."""
+    kind, start = after_prefix(key)
+    known = _KEYS.get(kind)
+    if known is None:
+        return None
+    about, _ = known.decode_prefix(key, _VERSION, start)
+    change: Change
+    match about:
+        case ShareGroupMemberMetadataKey():
+            change = Subscribed(about.member_id, None if value is None else _member(about.member_id, value))
+        case ShareGroupCurrentMemberAssignmentKey():
+            change = Current(about.member_id, None if value is None else _assigned(value))
+        case ShareGroupTargetAssignmentMemberKey():
+            change = Target(about.member_id, None)
+            if value is not None:
+                found, _ = ShareGroupTargetAssignmentMemberValue.decode_prefix(value, *after_prefix(value))
+                change = Target(
+                    about.member_id, {each.topic_id: frozenset(each.partitions) for each in found.topic_partitions}
+                )
+        case ShareGroupMetadataKey():
+            change = Ended()
+            if value is not None:
+                epochs, _ = ShareGroupMetadataValue.decode_prefix(value, *after_prefix(value))
+                change = GroupEpoch(epochs.epoch, epochs.metadata_hash)
+        case ShareGroupTargetAssignmentMetadataKey():
+            change = TargetEpoch(FIRST_EPOCH, 0)
+            if value is not None:
+                targets, _ = ShareGroupTargetAssignmentMetadataValue.decode_prefix(value, *after_prefix(value))
+                change = TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
+        case _:
+            change = Partitions(None)
+            if value is not None:
+                stated, _ = ShareGroupStatePartitionMetadataValue.decode_prefix(value, *after_prefix(value))
+                change = Partitions(
+                    SharePartitions(
+                        _topics(stated.initializing_topics),
+                        _topics(stated.initialized_topics),
+                        {each.topic_id: each.topic_name for each in stated.deleting_topics},
+                    )
+                )
+    return about.group_id, change
+
+
+def _subscription(member: ShareMember) -> ShareGroupMemberMetadataValue:
+    return ShareGroupMemberMetadataValue(
+        rack_id=member.rack,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topics),
+    )
+
+
+def _member(member_id: str, value: bytes) -> ShareMember:
+    found, _ = ShareGroupMemberMetadataValue.decode_prefix(value, *after_prefix(value))
+    return ShareMember(
+        member_id, found.rack_id, found.client_id, found.client_host, frozenset(found.subscribed_topic_names)
+    )
+
+
+def _current(now: Assigned) -> ShareGroupCurrentMemberAssignmentValue:
+    kind = ShareGroupCurrentMemberAssignmentValue
+    return kind(
+        member_epoch=now.epoch,
+        previous_member_epoch=now.previous_epoch,
+        state=now.state,
+        assigned_partitions=[
+            kind.TopicPartitions(topic_id=topic, partitions=sorted(numbers))
+            for topic, numbers in now.partitions.items()
+        ],
+    )
+
+
+def _assigned(value: bytes) -> Assigned:
+    found, _ = ShareGroupCurrentMemberAssignmentValue.decode_prefix(value, *after_prefix(value))
+    partitions = {each.topic_id: frozenset(each.partitions) for each in found.assigned_partitions}
+    return Assigned(found.member_epoch, found.previous_member_epoch, found.state, partitions)
+
+
+def _partitions(stated: SharePartitions) -> ShareGroupStatePartitionMetadataValue:
+    kind = ShareGroupStatePartitionMetadataValue
+    return kind(
+        initializing_topics=_listed(stated.initializing),
+        initialized_topics=_listed(stated.initialized),
+        deleting_topics=[kind.TopicInfo(topic_id=topic, topic_name=name) for topic, name in stated.deleting.items()],
+    )
+
+
+def _listed(topics: Mapping[UUID, TopicPartitions]) -> list[_Topic]:
+    return [
+        _Topic(topic_id=topic, topic_name=name, partitions=sorted(partitions))
+        for topic, (name, partitions) in topics.items()
+    ]
+
+
+def _topics(listed: Iterable[_Topic]) -> dict[UUID, TopicPartitions]:
+    return {each.topic_id: TopicPartitions(each.topic_name, frozenset(each.partitions)) for each in listed}
