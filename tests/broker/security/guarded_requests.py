@@ -472,6 +472,23 @@ CASES: dict[str, Case] = {
         alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # it is not a streams group
     ),
     "ListConfigResources": Case(lambda names: m.ListConfigResourcesRequest()),
+    "ShareGroupHeartbeat": Case(
+        lambda names: m.ShareGroupHeartbeatRequest(
+            group_id=names.group, member_id="m", member_epoch=7, subscribed_topic_names=[names.topic]
+        )
+    ),
+    "ShareGroupDescribe": Case(
+        lambda names: m.ShareGroupDescribeRequest(group_ids=[names.group]),
+        alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # the group has no members
+    ),
+    "ShareFetch": Case(
+        lambda names: m.ShareFetchRequest(group_id=names.group, member_id="m"),
+        alternatives=frozenset({(Operation.READ, ResourceType.TOPIC)}),  # topics have ids
+    ),
+    "ShareAcknowledge": Case(
+        lambda names: m.ShareAcknowledgeRequest(group_id=names.group, member_id="m", share_session_epoch=1),
+        alternatives=frozenset({(Operation.READ, ResourceType.TOPIC)}),  # topics have ids
+    ),
     "DescribeTopicPartitions": Case(
         lambda names: m.DescribeTopicPartitionsRequest(
             topics=rows(m.DescribeTopicPartitionsRequest.TopicRequest, names)

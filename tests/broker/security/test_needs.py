@@ -41,6 +41,9 @@ INDIRECT = {
     ("DeleteTopics", Operation.DESCRIBE, ResourceType.TOPIC),
     ("StreamsGroupHeartbeat", Operation.CREATE, ResourceType.TOPIC),
     ("StreamsGroupDescribe", Operation.DESCRIBE, ResourceType.TOPIC),
+    ("ShareGroupDescribe", Operation.DESCRIBE, ResourceType.TOPIC),
+    ("ShareFetch", Operation.READ, ResourceType.TOPIC),
+    ("ShareAcknowledge", Operation.READ, ResourceType.TOPIC),
 }
 """Needs with a test of their own: one of two is enough, or they show only in some states."""
 FOR_BROKERS = {("FindCoordinator", Operation.CLUSTER_ACTION, ResourceType.CLUSTER)}
@@ -287,6 +290,29 @@ def test_a_streams_group_creates_topics_and_is_described_as_far_as_the_client_ma
         guarded.acls.remove(guarded.acls.id_of(acl))
     (group,) = alice(guarded, "StreamsGroupDescribe", names).groups
     assert (group.error_code, group.topology, group.members) == (29, None, [])
+
+
+def test_a_share_group_gets_and_acknowledges_only_topics_that_its_member_may_read(guarded: Node) -> None:
+    names = HERE._replace(group="workers")
+    beat = m.ShareGroupHeartbeatRequest(
+        group_id=names.group, member_id="m", member_epoch=0, subscribed_topic_names=[HERE.topic]
+    )
+    assert not root(guarded, beat).error_code
+    topic = guarded.topics.get(HERE.topic).id
+    fetched = m.ShareFetchRequest.FetchTopic(
+        topic_id=topic, partitions=[m.ShareFetchRequest.FetchPartition(partition_index=0)]
+    )
+    batch = m.ShareAcknowledgeRequest.AcknowledgementBatch(first_offset=0, last_offset=0, acknowledge_types=[1])
+    place = m.ShareAcknowledgeRequest.AcknowledgePartition(partition_index=0, acknowledgement_batches=[batch])
+    done = m.ShareAcknowledgeRequest.AcknowledgeTopic(topic_id=topic, partitions=[place])
+    fetch = m.ShareFetchRequest(group_id=names.group, member_id="m", max_records=1, batch_size=1, topics=[fetched])
+    acknowledge = m.ShareAcknowledgeRequest(group_id=names.group, member_id="m", share_session_epoch=1, topics=[done])
+    member = Peer(address=("10.0.0.1", 1), principal=ALICE)
+    grant(guarded, [(Operation.READ, ResourceType.GROUP)], names)
+    assert codes(ask(guarded, fetch, peer=member)) == {29}
+    assert codes(ask(guarded, acknowledge, peer=member)) == {29}
+    grant(guarded, [(Operation.READ, ResourceType.TOPIC)], names)
+    assert codes(ask(guarded, fetch, peer=member)) == set()
 
 
 def test_all_topics_are_those_that_the_client_may_describe(guarded: Node) -> None:
