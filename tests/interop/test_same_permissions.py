@@ -2,8 +2,8 @@
 
 Rules:
 - Apache Kafka authenticates its clients by SASL PLAIN. Our broker takes the principal of a connection from the test.
-- Every API with a row of permissions is asked, by a client without permissions, by one with those of the row, and by
-  one that may only describe, about things that exist and about things that do not.
+- Every API with a row of permissions is asked about things that exist and about things that do not. A client without
+  permissions asks, one with those of the row, and one that may only describe.
 """
 
 from __future__ import annotations
