@@ -4,6 +4,8 @@ Rules:
 - A partition is fetched while it has room for a chunk: one that the application works on and one that waits.
 - While one partition of a broker is full, its others are not fetched either. A long poll for them would delay the full
   one once it has room. This does not apply while the application waits for records.
+- A partition that waits after an error is fetched when its wait ends. A refresh of metadata does not see to that: one
+  that began before the error may end before the wait.
 - The answer for a partition that moved meanwhile (a seek, another assignment) is dropped.
 - A fetch carries the epoch of the last batch. If the leader's log has this epoch only up to an earlier offset, it was
   truncated there (KIP-320). The consumer goes back to that offset, or raises an error.
@@ -51,10 +53,13 @@ class Fetcher:
         self._sessions: dict[int, ClientSession] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def close(self) -> None:
         self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         tasks = list(self._running.values())
         if self._refreshing is not None:
             tasks.append(self._refreshing)
@@ -72,7 +77,9 @@ class Fetcher:
         for partition, state in self._assignment.partitions.items():
             node = self._cluster.metadata.leader(*partition)
             node_id = -1 if node is None else node.id
-            if state.may_fetch(now):
+            if state.not_before > now:
+                self._kick_at(state.not_before)
+            elif state.may_fetch(now):
                 wanted.setdefault(node_id, []).append(state)
             elif state.is_full and not self._assignment.waiting:
                 full.add(node_id)
@@ -81,6 +88,16 @@ class Fetcher:
         for node_id, states in wanted.items():
             if node_id not in self._running and node_id not in full:
                 self._running[node_id] = asyncio.create_task(self._fetch(node_id, states))
+
+    def _kick_at(self, when: float) -> None:
+        if self._timer is None or when < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_at(when, self._kick_now)
+
+    def _kick_now(self) -> None:
+        self._timer = None
+        self.kick()
 
     async def _fetch(self, node_id: int, states: list[Position]) -> None:
         options = self._options
@@ -188,8 +205,6 @@ class Fetcher:
             state.not_before = asyncio.get_running_loop().time() + self._options.retry_backoff_ms / 1000
             if error.refresh_metadata:
                 self._refresh()
-            else:
-                asyncio.get_running_loop().call_later(self._options.retry_backoff_ms / 1000, self.kick)
         else:
             state.error = error
             self._arrived()
