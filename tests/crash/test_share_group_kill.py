@@ -26,6 +26,7 @@ from kafkawire.messages import (
 from kafkawire.records import BatchBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from uuid import UUID
 
@@ -49,11 +50,12 @@ class Worker:
         """Records whose acknowledgement may have been stored."""
         self.held: dict[int, int] = {}
 
-    def work(self, victim: Victim) -> None:
+    def work(self, victim: Victim, goes_on: Callable[[], bool]) -> None:
+        """Work until the connection ends, or until there is no more to do."""
         with Peer(victim.port) as peer:
             self.session_epoch, self.held = 0, {}
             self._join(peer)
-            while True:
+            while goes_on():
                 self._fetch(peer)
 
     def _join(self, peer: Peer) -> None:
@@ -134,32 +136,23 @@ def test_a_kill_brings_back_nothing_that_was_accepted(tmp_path: Path) -> None:
         shooter.start()
         while shooter.is_alive():
             with suppress(OSError, EOFError):
-                worker.work(victim)
+                worker.work(victim, shooter.is_alive)
             sleep(0.01)
         shooter.join()
         assert not failures, failures
-        deadline = monotonic() + WAIT
-        with suppress(StopWorkError):
-            finish(worker, victim, deadline)
+        finish(worker, victim)
         assert worker.done | worker.unsure == {*range(RECORDS)}
 
 
-class StopWorkError(Exception):
-    """Everything is done."""
-
-
-def finish(worker: Worker, victim: Victim, deadline: float) -> None:
+def finish(worker: Worker, victim: Victim) -> None:
     """Work until every record is finished."""
-    take = worker._fetch
+    deadline = monotonic() + WAIT
 
-    def fetch(peer: Peer) -> None:
-        take(peer)
-        if len(worker.done | worker.unsure) >= RECORDS and not worker.held:
-            raise StopWorkError
+    def goes_on() -> bool:
         assert monotonic() < deadline, f"{len(worker.done)} records are done"
+        return bool(worker.held) or len(worker.done | worker.unsure) < RECORDS
 
-    worker._fetch = fetch  # type: ignore[method-assign]
-    worker.work(victim)
+    worker.work(victim, goes_on)
 
 
 def prepared(victim: Victim) -> UUID:
