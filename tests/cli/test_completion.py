@@ -65,7 +65,7 @@ def offered_in(capsys: pytest.CaptureFixture[str], line: str) -> list[str]:
         (["consume", "--isolation", ""], ["read_committed", "read_uncommitted"]),
         (["consume", "--isolation=read_c"], ["--isolation=read_committed"]),
         (["configs", "set", "bro"], ["broker", "broker-logger"]),
-        (["consume", "t", "-X", "ssl.ca"], ["ssl.cafile="]),
+        (["consume", "t", "-X", "ssl.caf"], ["ssl.cafile="]),
         (["serve", "-c", "num.part"], ["num.partitions="]),
         (["errors", "not_leader"], ["NOT_LEADER_OR_FOLLOWER"]),
         (["api", "FetchS"], ["FetchSnapshot"]),
