@@ -26,7 +26,6 @@ METADATA = "metadata.version"
 NOT_OURS = {
     "eligible.leader.replicas.version": "one node has no replicas to choose from",
     "kraft.version": "there is no quorum",
-    "share.version": "share groups are not served",
 }
 
 
