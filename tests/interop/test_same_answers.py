@@ -140,7 +140,6 @@ def test_messages_of_success_are_the_same(both: tuple[Asked, Asked], each_kafka:
 
 
 OTHER_SETTINGS = {
-    "group.coordinator.rebalance.protocols": "the protocols that are served",
     "listener.security.protocol.map": "listeners are fixed at the start",
     "listeners": "listeners are fixed at the start",
     "log.dir": "the default directory has another name",
