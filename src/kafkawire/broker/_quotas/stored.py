@@ -111,7 +111,7 @@ class StoredQuotas:
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
     """The entity with these types and names."""
-    return tuple(sorted(parts))
+    return tuple(sorted(parts, key=lambda part: (part[0], part[1] is not None, part[1] or "")))
 
 
 def record_of(entity: Entity, key: str, value: float | None) -> ClientQuotaRecord:
