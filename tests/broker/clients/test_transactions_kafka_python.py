@@ -69,7 +69,9 @@ def test_a_second_producer_of_an_id_fences_the_first(kafka_broker: RunningBroker
 
 def test_offsets_are_committed_with_the_records(kafka_broker: RunningBroker, kafka_topic: str) -> None:
     partition = kafka.TopicPartition(kafka_topic, 0)
-    consumer = kafka.KafkaConsumer(bootstrap_servers=kafka_broker.bootstrap_servers, group_id="copier")
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=kafka_broker.bootstrap_servers, group_id="copier", isolation_level="read_committed"
+    )
     consumer.assign([partition])
     producer = producer_of(kafka_broker, "copier")
     for offset, commits in ((1, True), (2, False), (3, True)):

@@ -1,0 +1,7 @@
+"""Transactions of aiokafka on both brokers: the tests of tests/broker/clients, with their broker replaced."""
+
+from tests.broker.clients.test_transactions_aiokafka import *  # noqa: F403  # every test
+from tests.interop.transaction_brokers import ON_BOTH_BROKERS, kafka_broker, kafka_topic
+
+__all__ = ["kafka_broker", "kafka_topic"]
+pytestmark = ON_BOTH_BROKERS
