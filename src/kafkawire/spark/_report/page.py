@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
+from kafkawire._theme import theme_css
 from kafkawire.spark._report import charts
 from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, headings, moment, show
 
@@ -58,7 +59,7 @@ def page(
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f"<title>{title} - kafkawire</title>",
-        f"<style>{(resources / 'report.css').read_text('utf-8')}</style></head><body>",
+        f"<style>{theme_css()}{(resources / 'report.css').read_text('utf-8')}</style></head><body>",
         f"<header><h1>{title}</h1><p>{_where(source, summary)}</p>",
         _navigation(chapters),
         _tiles(numbers),
