@@ -51,12 +51,13 @@ def test_a_line_is_printed_for_each_request_and_response(
     assert [match[1] for match in found if match].count(api) >= 2
 
 
-def test_two_letters_print_the_fields(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = traced(capsys, "groups", "list", "-b", broker.bootstrap, "-vv")
-    assert "    states_filter: []" in lines
-    assert any(
-        re.fullmatch(r"      \[\d+\] api_key: 0 \(Produce\), min_version: 0, max_version: \d+", each) for each in lines
-    )
+@pytest.mark.parametrize("letters", ["-vv", "-vvv", "-vvvv"])
+def test_more_letters_print_the_bytes_and_fields(
+    letters: str, broker: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = traced(capsys, "groups", "list", "-b", broker.bootstrap, letters)
+    assert any(re.fullmatch(r"     +\d+  01 +states_filter +compact \[\]string +none", each) for each in lines)
+    assert any(re.fullmatch(r"     +\d+  00 00 +api_key +int16 +0 \(Produce\)", each) for each in lines)
 
 
 def test_the_option_of_the_client_overrides_the_letters(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:

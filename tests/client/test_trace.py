@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,20 @@ from kafkawire.client._trace import forms
 from kafkawire.client._trace.events import ConnectionTrace, first_error
 from kafkawire.client.errors import ConnectionLostError, OptionError
 from kafkawire.client.options import ClientOptions, read_options
+from kafkawire.inspect import explain_request, render_text
 from kafkawire.messages import (
     AlterUserScramCredentialsRequest,
+    ExpireDelegationTokenRequest,
     HeartbeatRequest,
     HeartbeatResponse,
     IncrementalAlterConfigsRequest,
+    Message,
+    MetadataRequest,
     MetadataResponse,
+    ProduceRequest,
 )
+from kafkawire.records import BatchBuilder
+from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -114,7 +122,7 @@ async def test_a_connection_that_cannot_be_opened_is_reported() -> None:
     assert [(each.kind, each.place, each.error) for each in events] == [("failed", "127.0.0.1:1", "Connection refused")]
 
 
-@pytest.mark.parametrize("form", ["lines", "trees", "json", "json-trees"])
+@pytest.mark.parametrize("form", ["lines", "trees", "full-trees", "json", "json-trees"])
 @in_loop
 async def test_credentials_are_in_no_form(form: str, tmp_path: Path) -> None:
     path = tmp_path / "trace"
@@ -132,7 +140,22 @@ async def test_credentials_are_in_no_form(form: str, tmp_path: Path) -> None:
     assert [each.message for each in events if each.api == "SaslAuthenticate"] == [None] * 4
 
 
-@pytest.mark.parametrize("form", [forms.tree, forms.json_tree])
+def event_of(message: Message, version: int) -> TraceEvent:
+    frame = encode_request(message, version=version, correlation_id=1, client_id="c")
+    return TraceEvent(
+        kind="request",
+        time=0,
+        connection=1,
+        place="k:1",
+        client_id="c",
+        api=message.__schema__.name.removesuffix("Request"),
+        version=version,
+        message=message,
+        parts=[frame],
+    )
+
+
+@pytest.mark.parametrize("form", [forms.tree, forms.full_tree, forms.json_tree])
 def test_secret_fields_and_settings_are_replaced_by_their_length(form: Any) -> None:
     secrets = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
         name="ada", mechanism=1, iterations=4096, salt=b"s4lt", salted_password=b"hunter2!"
@@ -140,22 +163,49 @@ def test_secret_fields_and_settings_are_replaced_by_their_length(form: Any) -> N
     settings = IncrementalAlterConfigsRequest.AlterConfigsResource
     setting = IncrementalAlterConfigsRequest.AlterableConfig
     configs = [setting(name="ssl.key.password", value="hunter2!"), setting(name="retention.ms", value="77")]
-    events: list[TraceEvent] = []
-    for message, version in (
-        (AlterUserScramCredentialsRequest(upsertions=[secrets]), 0),
-        (IncrementalAlterConfigsRequest(resources=[settings(configs=configs)]), 1),
-    ):
-        event = TraceEvent(
-            kind="request", time=0, connection=1, place="k:1", client_id="c", api="x", version=version, message=message
-        )
-        events.append(event)
+    events = [
+        event_of(AlterUserScramCredentialsRequest(upsertions=[secrets]), 0),
+        event_of(IncrementalAlterConfigsRequest(resources=[settings(configs=configs)]), 1),
+        event_of(ExpireDelegationTokenRequest(hmac=b"hunter2!"), 2),
+    ]
     text = "".join(map(form, events))
     assert "hunter2" not in text
-    assert b"hunter2".hex() not in text
-    assert b"s4lt".hex() not in text
+    for secret in (b"hunter2!", b"s4lt"):
+        assert secret.hex() not in text
+        assert secret.hex(" ") not in text
+        assert secret[:4].hex(" ") not in text
     assert "8 bytes, not shown" in text
     assert "8 characters, not shown" in text
     assert '"77"' in text
+
+
+def test_a_tree_has_the_bytes_and_offsets_that_decode_prints() -> None:
+    request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="orders")])
+    found = forms.tree(event_of(request, 4)).splitlines()[1:]
+    explained = explain_request(encode_request(request, version=4, correlation_id=1, client_id="c"))
+    assert found == [f"    {row}" for row in render_text(explained, paint=lambda text, _: text)]
+
+
+def test_a_tree_has_counts_of_records_and_a_full_tree_has_the_records() -> None:
+    builder = BatchBuilder()
+    for number in range(30):
+        builder.append(None, b"value %d" % number)
+    data = ProduceRequest.TopicProduceData(
+        name="orders", partition_data=[ProduceRequest.PartitionProduceData(index=0, records=builder.build())]
+    )
+    event = event_of(ProduceRequest(topic_data=[data]), 7)
+    assert "(1 batch, 30 records, offsets 0 to 29, codec none)" in forms.tree(event)
+    assert "value 29" not in forms.tree(event)
+    assert "value 29" in forms.full_tree(event)
+
+
+def test_a_tree_has_the_first_elements_of_a_long_array() -> None:
+    request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=f"topic-{at}") for at in range(50)])
+    text = forms.tree(event_of(request, 4))
+    assert "topic-19" in text
+    assert "topic-20" not in text
+    assert re.search(r"\n +\d+ .* \.\.\. +30 more\n", text)
+    assert "topic-49" in forms.full_tree(event_of(request, 4))
 
 
 def test_the_first_error_of_an_answer_is_named_with_its_place() -> None:
@@ -226,7 +276,11 @@ async def test_a_connection_without_a_trace_has_none(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("wanted", "complaint"),
     [
-        ("line", "option trace: expected one of lines, trees, json, json-trees or off, or FORM:FILE, found 'line'"),
+        (
+            "line",
+            "option trace: expected one of lines, trees, full-trees, json, json-trees or off, or FORM:FILE, "
+            "found 'line'",
+        ),
         ("off:file", "found 'off:file'"),
         (5, "option trace: expected a text or a callable, found 5"),
         ("json:/nowhere/at/all", "option trace: file '/nowhere/at/all': No such file or directory"),

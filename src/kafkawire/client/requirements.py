@@ -1,7 +1,7 @@
 """The features of the clients, and the versions that a broker must serve for them.
 
 Rules:
-- Every API that a feature needs is one that the clients call.
+- Every API that a feature needs is one that the clients call, and every API that they call belongs to a feature.
 - A feature works if the client and the broker have a common version of each of its APIs, from the stated version on.
 - A level is that of a finalized feature of the cluster (KIP-584).
 """
@@ -39,6 +39,7 @@ FEATURES: Final = (
     ClientFeature("a new start if a broker has moved to another cluster", {"ApiVersions": 5}),
     ClientFeature("a new start if a broker demands it", {"Metadata": 13}),
     ClientFeature("SASL", {"SaslHandshake": 1, "SaslAuthenticate": 0}),
+    ClientFeature("SASL sessions that authenticate again (KIP-368)", {"SaslAuthenticate": 1}),
     ClientFeature("producing", {"Produce": 3}),
     ClientFeature("idempotent producing (the default)", {"Produce": 3, "InitProducerId": 0}),
     ClientFeature("producing with zstd", {"Produce": 7}),
@@ -81,7 +82,14 @@ FEATURES: Final = (
     ClientFeature(
         "static members (group_instance_id)", {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
     ),
+    ClientFeature("commits with leader epochs", {"OffsetCommit": 6, "OffsetFetch": 5}),
     ClientFeature("committed offsets that wait for open transactions", {"OffsetFetch": 7}),
+    ClientFeature(
+        "share groups (ShareConsumer, KIP-932)",
+        {"FindCoordinator": 0, "ShareGroupHeartbeat": 1, "ShareFetch": 1, "ShareAcknowledge": 1},
+        {"share.version": 1},
+    ),
+    ClientFeature("renewal of share groups' locks, limits of records", {"ShareFetch": 2, "ShareAcknowledge": 2}),
     ClientFeature("offsets by MAX_TIMESTAMP", {"ListOffsets": 7}),
     ClientFeature("Admin.create_topics", {"CreateTopics": 0}),
     ClientFeature("Admin.create_partitions", {"CreatePartitions": 0}),
@@ -96,9 +104,16 @@ FEATURES: Final = (
     ClientFeature("Admin.list_groups by type", {"ListGroups": 5}),
     ClientFeature("Admin.describe_groups", {"DescribeGroups": 0, "FindCoordinator": 0}),
     ClientFeature("Admin.describe_groups of KIP-848", {"ConsumerGroupDescribe": 0}),
+    ClientFeature("Admin.describe_groups of share groups", {"ShareGroupDescribe": 0, "DescribeShareGroupOffsets": 0}),
+    ClientFeature("Admin.describe_groups of share groups: lag", {"DescribeShareGroupOffsets": 1}),
+    ClientFeature("Admin.describe_groups of streams groups", {"StreamsGroupDescribe": 0}),
+    ClientFeature("Admin.alter_share_group_offsets", {"AlterShareGroupOffsets": 0}),
+    ClientFeature("Admin.delete_share_group_offsets", {"DeleteShareGroupOffsets": 0}),
     ClientFeature("Admin.delete_groups", {"DeleteGroups": 0}),
     ClientFeature("Admin.delete_group_offsets", {"OffsetDelete": 0}),
     ClientFeature("Admin: ACLs", {"DescribeAcls": 1, "CreateAcls": 1, "DeleteAcls": 1}),
+    ClientFeature("Admin: SCRAM users", {"DescribeUserScramCredentials": 0, "AlterUserScramCredentials": 0}),
+    ClientFeature("Admin: quotas", {"DescribeClientQuotas": 0, "AlterClientQuotas": 0}),
     ClientFeature("Admin.list_transactions", {"ListTransactions": 0}),
     ClientFeature("Admin.list_transactions by duration", {"ListTransactions": 1}),
     ClientFeature("Admin.list_transactions by pattern", {"ListTransactions": 2}),

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._proxy.recording import Recording
     from kafkawire.inspect._proxy.relay import Exchange as ProxyExchange
     from kafkawire.inspect._proxy.server import Proxy
+    from kafkawire.inspect._render.brief import records_text, shortened
     from kafkawire.inspect._render.json import render_json
     from kafkawire.inspect._render.text import render_text
     from kafkawire.inspect._tables.exchange_bodies import body_columns
@@ -220,11 +221,13 @@ _SHARED = {
     "plan_captures": "_parallel.plan",
     "raw_or_hex": "_hexdump.hex",
     "read_hex": "_hexdump.hex",
+    "records_text": "_render.brief",
     "render_json": "_render.json",
     "render_text": "_render.text",
     "select_columns": "_tables.old_names",
     "select_exchanges": "_tables.selection:select",
     "selection_schema": "_tables.old_names",
+    "shortened": "_render.brief",
     "stream_part": "_parallel.part",
     "traffic_table": "_transactions.tables",
     "versions_that_fit": "_explain.guess",

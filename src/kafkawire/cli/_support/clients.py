@@ -4,7 +4,8 @@ Rules:
 - The cluster is -b, else KAFKAWIRE_BOOTSTRAP_SERVERS, else localhost:9092.
 - -X accepts any client option by Kafka's name or by kafkawire's. -F reads a file of options. The command line overrides
   the file.
-- -v prints a line per request and response of the client to standard error, and -vv their fields too.
+- -v prints a line per request and response of the client to standard error, -vv their bytes and fields too,
+  and -vvv every record.
 - On SIGTERM a command sends the records that it read, commits, and leaves its group before it exits.
 """
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+_TRACES: Final = ("lines", "trees", "full-trees")
 _ENVIRONMENT: Final = "KAFKAWIRE_BOOTSTRAP_SERVERS"
 
 
@@ -52,7 +54,8 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
         dest="verbose",
         action="count",
         default=0,
-        help="print each request and response to standard error; -vv also their fields (-X trace=json: as JSON)",
+        help="print each request and response to standard error; -vv also their bytes and fields, as decode does; -vvv "
+        "also all records (-X trace=json: as JSON)",
     )
 
 
@@ -80,7 +83,7 @@ def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
     given = _read_properties(Path(args.options_file)) if args.options_file else {}
     config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}
     if args.verbose:
-        config["trace"] = "lines" if args.verbose == 1 else "trees"
+        config["trace"] = _TRACES[min(args.verbose, len(_TRACES)) - 1]
     config.update((name, value) for name, value in more.items() if value is not None)
     config.update((option_named(name), value) for name, value in given.items())
     config.update((option_named(name), value) for name, value in (pair(option, "-X") for option in args.options))

@@ -156,7 +156,7 @@ class BaseConnection:
         _, message = due.reader.read(frame, due.correlation_id)
         self._pending.popleft()
         if self._trace is not None:
-            self._trace.answered(due, message, len(frame))
+            self._trace.answered(due, message, frame)
         return due, message
 
     def _overdue(self) -> RequestTimeoutError:

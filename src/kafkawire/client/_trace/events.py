@@ -38,7 +38,7 @@ class TraceEvent:
 
     `connection` numbers the connections of the process. `size` counts the whole frame. `seconds` is the time from the
     request to its answer. `error` is the first error of an answer with its place in the message, or the reason of an
-    end. `message` is None for credentials.
+    end. `message` and the bytes of the frame are None for credentials. A sink must not keep the bytes.
     """
 
     kind: Kind
@@ -53,6 +53,12 @@ class TraceEvent:
     seconds: float | None = None
     error: str | None = None
     message: Message | None = None
+    parts: Sequence[bytes | memoryview] | None = None
+
+    @property
+    def frame(self) -> bytes | None:
+        """The frame, with its size."""
+        return None if self.parts is None else b"".join(self.parts)
 
 
 Sink = Callable[[TraceEvent], None]
@@ -70,14 +76,14 @@ class ConnectionTrace:
     def sent(self, message: Message, pending: PendingRequest, parts: Sequence[bytes | memoryview]) -> None:
         """A request was encoded and is about to be written."""
         pending.sent_at = time.monotonic()
-        self._emit("request", **_identity(pending, message), size=sum(map(len, parts)))
+        self._emit("request", **_identity(pending, message, parts), size=sum(map(len, parts)))
 
-    def answered(self, pending: PendingRequest, message: Message, size: int) -> None:
+    def answered(self, pending: PendingRequest, message: Message, frame: bytes | memoryview) -> None:
         """An answer was decoded."""
         self._emit(
             "response",
-            **_identity(pending, message),
-            size=size,
+            **_identity(pending, message, (frame,)),
+            size=len(frame),
             seconds=time.monotonic() - pending.sent_at,
             error=first_error(message),
         )
@@ -145,13 +151,15 @@ def _errors(value: Any, shape: Shape, place: str) -> Iterator[tuple[int, str]]:
                 yield from _errors(held, slot.shape, path)
 
 
-def _identity(pending: PendingRequest, message: Message) -> dict[str, Any]:
+def _identity(pending: PendingRequest, message: Message, parts: Sequence[bytes | memoryview]) -> dict[str, Any]:
     reader = pending.reader
+    is_shown = reader.name not in _CREDENTIALS
     return {
         "api": reader.name,
         "version": reader.version,
         "correlation_id": pending.correlation_id,
-        "message": None if reader.name in _CREDENTIALS else message,
+        "message": message if is_shown else None,
+        "parts": parts if is_shown else None,
     }
 
 

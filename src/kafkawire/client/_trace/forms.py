@@ -3,7 +3,8 @@
 Rules:
 - A line has time, number of the connection, address, direction (`>` to the broker, `<` from it), API, version,
   correlation id, size, duration and error.
-- A tree has the fields that the message's version has, one per line. Long values and arrays are shortened.
+- A tree has a line per field with its bytes and its offset in the frame, as `kafkawire decode` prints it. Trees without
+  records have at most 20 elements of an array.
 - The values of secret fields and of settings with secret names are replaced by their length, in every form.
 """
 
@@ -11,24 +12,24 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from kafkawire.messages import UnknownMessageError, api, uuid_text
-from kafkawire.messages.errors import ErrorCode
-from kafkawire.records import RecordsError, read_batches
+from kafkawire.messages import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kafkawire.client._trace.events import TraceEvent
     from kafkawire.messages.schema import Field, Struct
 
 _ARROWS: Final = {"request": ">", "response": "<", "closed": "x", "failed": "x"}
+_INDENT: Final = "    "
 _LONGEST: Final = 120
 _MOST_ELEMENTS: Final = 20
 _SECRET_FIELDS: Final = frozenset({"auth_bytes", "hmac", "salt", "salted_password"})
+_SETTINGS: Final = ("value", "config_value")
 _SECRET_SETTINGS: Final = re.compile(r"password|jaas|secret|credential|keystore\.key$", re.IGNORECASE)
 
 
@@ -48,12 +49,13 @@ def line(event: TraceEvent) -> str:
 
 
 def tree(event: TraceEvent) -> str:
-    """An event as one line, and the fields of its message below it."""
-    if event.message is None or event.version is None:
-        hidden = event.kind in ("request", "response")
-        return line(event) + ("\n    (credentials are not shown)" if hidden else "")
-    root = event.message.__schema__.root
-    return "\n".join((line(event), *_lines(event.message, root, event.version, "    ")))
+    """An event as one line, and the tree of its frame below it."""
+    return _with_tree(event, _MOST_ELEMENTS)
+
+
+def full_tree(event: TraceEvent) -> str:
+    """An event as one line, and the tree of its frame with all elements and records."""
+    return _with_tree(event, None)
 
 
 def json_line(event: TraceEvent) -> str:
@@ -67,6 +69,22 @@ def json_tree(event: TraceEvent) -> str:
     if event.message is not None and event.version is not None:
         found["message"] = _object(event.message, event.message.__schema__.root, event.version)
     return json.dumps(found)
+
+
+def _with_tree(event: TraceEvent, most: int | None) -> str:
+    if event.frame is None or event.api is None or event.version is None:
+        hidden = event.kind in ("request", "response")
+        return line(event) + ("\n    (credentials are not shown)" if hidden else "")
+    from kafkawire.inspect import explain_request, explain_response, render_text, shortened
+
+    if event.kind == "request":
+        explained = explain_request(event.frame, sized=True)
+    else:
+        explained = explain_response(event.frame, event.api, event.version, sized=True)
+    shown = shortened(explained, most=most, is_secret=_is_secret)
+    width = shutil.get_terminal_size().columns - len(_INDENT) if sys.stderr.isatty() else None
+    rows = render_text(shown, width=width, paint=lambda text, _: text)
+    return "\n".join((line(event), *(f"{_INDENT}{row}" for row in rows)))
 
 
 def _known(event: TraceEvent) -> dict[str, Any]:
@@ -86,54 +104,6 @@ def _known(event: TraceEvent) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _lines(value: Any, struct: Struct, version: int, indent: str) -> Iterator[str]:
-    for field in struct.fields:
-        if version not in field.versions:
-            continue
-        held = getattr(value, field.attribute)
-        if field.struct is None or held is None:
-            yield f"{indent}{field.attribute}: {_text(held, field, value)}"
-        elif not field.is_array:
-            yield f"{indent}{field.attribute}:"
-            yield from _lines(held, field.struct, version, indent + "  ")
-        else:
-            yield (
-                f"{indent}{field.attribute}: {_number(len(held), 'element')}"
-                if held
-                else f"{indent}{field.attribute}: empty"
-            )
-            for number, element in enumerate(held[:_MOST_ELEMENTS]):
-                fields = list(_lines(element, field.struct, version, ""))
-                if _is_short(fields):
-                    yield f"{indent}  [{number}] {', '.join(fields)}"
-                else:
-                    yield f"{indent}  [{number}]"
-                    yield from (f"{indent}    {each}" for each in fields)
-            if len(held) > _MOST_ELEMENTS:
-                yield f"{indent}  ... {len(held) - _MOST_ELEMENTS} more"
-
-
-def _is_short(lines: list[str]) -> bool:
-    """Whether an element fits in one line: it has no elements of its own, and little text."""
-    return sum(map(len, lines)) < _LONGEST - 2 * len(lines) and not any(each.startswith(" ") for each in lines)
-
-
-def _text(held: Any, field: Field, owner: Any) -> str:
-    plain = _plain(held, field, owner)
-    if field.name == "ErrorCode" and isinstance(plain, int):
-        return f"{plain} ({ErrorCode(plain).name})"
-    if field.name == "ApiKey" and isinstance(plain, int):
-        return f"{plain} ({_api_name(plain)})"
-    return json.dumps(plain, ensure_ascii=False) if not isinstance(plain, _Words) else plain
-
-
-def _api_name(key: int) -> str:
-    try:
-        return api(key).name
-    except UnknownMessageError:
-        return "unknown"
-
-
 def _object(value: Any, struct: Struct, version: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field in struct.fields:
@@ -149,21 +119,19 @@ def _object(value: Any, struct: Struct, version: int) -> dict[str, Any]:
     return found
 
 
-class _Words(str):
-    """Text of ours in place of a value; it is printed without quotes."""
-
-    __slots__ = ()
-
-
 def _plain(held: Any, field: Field, owner: Any) -> Any:
     """A value that JSON has; long ones are shortened, secret ones replaced."""
-    if isinstance(held, (str, bytes, memoryview)) and _is_secret(field, owner):
-        return _Words(f"({len(held)} {'characters' if isinstance(held, str) else 'bytes'}, not shown)")
+    if isinstance(held, (str, bytes, memoryview)):
+        setting = getattr(owner, "name", None) or getattr(owner, "config_name", None)
+        if _is_secret(field.attribute, setting):
+            return f"({len(held)} {'characters' if isinstance(held, str) else 'bytes'}, not shown)"
     if field.is_array and held is not None:
         shown = [_single(each) for each in held[:_MOST_ELEMENTS]]
         return shown if len(held) <= _MOST_ELEMENTS else [*shown, f"... {len(held) - _MOST_ELEMENTS} more"]
     if field.type == "records" and held is not None:
-        return _Words(_records_text(held))
+        from kafkawire.inspect import records_text
+
+        return f"{len(held)} bytes of records: {records_text(held)}".removesuffix(": ")
     return _single(held)
 
 
@@ -172,39 +140,14 @@ def _single(held: Any) -> Any:
         return uuid_text(held)
     if isinstance(held, (bytes, bytearray, memoryview)):
         start = bytes(held[: _LONGEST // 2]).hex()
-        return _Words(f"{len(held)} bytes {start}{'...' if len(held) > _LONGEST // 2 else ''}".rstrip())
+        return f"{len(held)} bytes {start}{'...' if len(held) > _LONGEST // 2 else ''}".rstrip()
     if isinstance(held, str) and len(held) > _LONGEST:
         return held[:_LONGEST] + "..."
     return held
 
 
-def _is_secret(field: Field, owner: Any) -> bool:
-    if field.attribute in _SECRET_FIELDS:
+def _is_secret(field: str, setting: object) -> bool:
+    """Whether the value of a field is withheld; `setting` is the name beside it."""
+    if field in _SECRET_FIELDS:
         return True
-    if field.attribute not in ("value", "config_value"):
-        return False
-    name = getattr(owner, "name", None) or getattr(owner, "config_name", None)
-    return isinstance(name, str) and _SECRET_SETTINGS.search(name) is not None
-
-
-def _number(count: int, noun: str, plural: str = "s") -> str:
-    return f"{count} {noun}{'' if count == 1 else plural}"
-
-
-def _records_text(held: Any) -> str:
-    """Records in one line: sizes, counts, offsets and codecs; nothing is decompressed."""
-    total = f"{len(held)} bytes of records"
-    batches = count = 0
-    codecs: dict[str, None] = {}
-    first = last = -1
-    try:
-        for batch in read_batches(held, verify=False):
-            first = batch.base_offset if not batches else first
-            batches, count, last = batches + 1, count + batch.record_count, batch.last_offset
-            codecs[batch.codec.name.lower()] = None
-    except RecordsError as error:
-        return f"{total}: {error}"
-    if not batches:
-        return total
-    counts = f"{_number(batches, 'batch', 'es')}, {_number(count, 'record')}"
-    return f"{total}: {counts}, offsets {first} to {last}, codec {', '.join(codecs)}"
+    return field in _SETTINGS and isinstance(setting, str) and _SECRET_SETTINGS.search(setting) is not None

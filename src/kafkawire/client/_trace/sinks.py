@@ -2,7 +2,7 @@
 
 Rules:
 - A trace is named FORM or FORM:FILE. Without a file it is written to standard error.
-- `1` and `2` are other names of `lines` and `trees`, and `0` turns a trace off, as in environment variables.
+- `1`, `2` and `3` are other names of `lines`, `trees` and `full-trees`, and `0` turns a trace off.
 - Each event is appended to the file in one write, so that several clients and processes can name the same file.
 """
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 _FORMS: Final[dict[str, Callable[[TraceEvent], str]]] = {
     "lines": forms.line,
     "trees": forms.tree,
+    "full-trees": forms.full_tree,
     "json": forms.json_line,
     "json-trees": forms.json_tree,
 }
-_OTHER_NAMES: Final = {"1": "lines", "2": "trees"}
+_OTHER_NAMES: Final = {"1": "lines", "2": "trees", "3": "full-trees"}
 _OFF: Final = ("0", "off", "")
 
 

@@ -89,6 +89,10 @@ class Node:
             self._children.append(child)
         return child
 
+    def set_children(self, children: list[Node]) -> None:
+        """Replace the children; a node without children is a leaf."""
+        self._children, self._expand = children, None
+
     def describe_last(self, text: str) -> None:
         """Set the description of the child that was appended last."""
         if self._children:
@@ -130,6 +134,8 @@ class Space:
     root: Node
     holes: tuple[tuple[int, int], ...] = ()
     """Offsets and lengths of bytes that the input does not give. They are zeros in `data`."""
+    holes_have_notes: bool = False
+    """Whether the notes of holes describe them; other holes have the notes of zeros."""
 
     def is_known(self, start: int, end: int) -> bool:
         """Whether a span has no hole."""

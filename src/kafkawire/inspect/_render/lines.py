@@ -70,7 +70,7 @@ def _lines(space: Space, nodes: Sequence[Node], depth: int, mark: str, full: boo
             label="  " * depth + node.name,
             kind=kind,
             value=value if inline is None else inline,
-            note=node.note if is_known else _PLACEHOLDER,
+            note=node.note if is_known or space.holes_have_notes else _PLACEHOLDER,
             is_branch=bool(rest) and inline is None,
             fault=str(node.fault or ""),
             description=node.description,
