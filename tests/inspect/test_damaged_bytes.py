@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.inspect.sample_messages import batch, fetch, fetched, produce
 from tests.inspect.test_newer_clients import frame
+from tests.messages.samples import random_message
 
 from kafkawire.cli.main import main
 from kafkawire.inspect import explain_anything, explain_records, explain_requests
 from kafkawire.inspect._explain.repair import MOST_BYTES, find_repair
-from kafkawire.messages import HeartbeatRequest, MetadataRequest
+from kafkawire.messages import Api, HeartbeatRequest, MetadataRequest, apis, message_class
 from kafkawire.wire import encode_request, encode_response
 
 if TYPE_CHECKING:
@@ -194,6 +195,29 @@ def test_any_damage_has_a_tree_that_covers_every_byte(seed: int) -> None:
     for explained in explain_requests(bytes(data)):
         assert explained.space.root.length >= 0
     covered(explain_records(bytes(data)), len(data))
+
+
+@pytest.mark.parametrize("which", apis(), ids=lambda which: which.name)
+def test_damaged_frames_of_every_api_have_a_tree_and_exit_with_1(which: Api, capsys: Captured) -> None:
+    dice = random.Random(which.key)
+    for number in range(6):
+        version = dice.choice(list(which.versions))
+        if number % 2:
+            message = random_message(message_class(f"{which.name}Response"), version, dice)
+            data = bytearray(encode_response(message, api_key=which.key, version=version, correlation_id=number))
+            options = [("--response", "--api", which.name, "--version", str(version)), ()][number == 5]
+        else:
+            message = random_message(message_class(f"{which.name}Request"), version, dice)
+            data = bytearray(encode_request(message, version=version, correlation_id=number, client_id="app"))
+            options = [("--request",), ()][number == 4]
+        if number < 2:
+            data = data[: dice.randrange(1, len(data))]
+        else:
+            data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        code, out, _ = decoded(capsys, bytes(data), *options)
+        assert out
+        assert code == ("fault in" in out), data.hex()
+        assert code or number >= 2, "a truncated frame has a fault"
 
 
 def test_what_looks_like_nothing_has_a_tree_with_faults(capsys: Captured) -> None:

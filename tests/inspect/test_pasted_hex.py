@@ -211,3 +211,110 @@ def test_dots_do_not_make_text_hex() -> None:
     for text in ("0000000c0012...me", "00...zz", "0000000c...0"):
         with pytest.raises(HexError):
             parse_hex(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[0, 0, 0, 12, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101]",
+        "[0 0 0 12 0 18 0 0 0 0 0 1 0 2 109 101]",
+        "0, 0, 0, 12, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101",
+        "[\n" + "".join(f"    {byte},\n" for byte in FRAME) + "]",
+        "byte[] frame = new byte[] { 0, 0, 0, 12, // size\n 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101 };",
+        "[]byte{0, 0, 0, 12, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101}",
+        "bytearray([0, 0, 0, 12, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101])",
+        "Uint8Array(16) [ 0, 0, 0, 12, 0, 18, 0, 0, 0, 0, 0, 1, 0, 2, 109, 101 ]",
+        '{"type":"Buffer","data":[0,0,0,12,0,18,0,0,0,0,0,1,0,2,109,101]}',
+        "[0, 0, 0, 12, 0, 18, 0, 0]\n[0, 0, 0, 1, 0, 2, 109, 101]",
+    ],
+)
+def test_arrays_of_decimal_numbers(text: str) -> None:
+    assert parse_hex(text) == FRAME
+
+
+def test_signed_bytes_of_java() -> None:
+    assert parse_hex("[0, 18, -1, -128, 127]") == bytes([0, 18, 255, 128, 127])
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("[00, 12, 00, 01]", "00120001"),
+        ("[10, 20, 30]", "102030"),
+        ("10, 20", "1020"),
+        ("{0x00, 0x12}", "0012"),
+        ("123\n456", "123456"),
+        ("[1000, 2000]", "10002000"),
+    ],
+)
+def test_what_can_be_hex_is_not_read_as_decimal(text: str, data: str) -> None:
+    assert parse_hex(text).hex() == data
+
+
+@pytest.mark.parametrize("text", ["100, 2000", "[00, 1, 2]", "1 2 3", "[1, 2, c]"])
+def test_what_is_neither_hex_nor_decimal_is_refused(text: str) -> None:
+    with pytest.raises(HexError, match="hex digits"):
+        parse_hex(text)
+
+
+def test_a_number_that_is_no_byte_is_named() -> None:
+    with pytest.raises(HexError, match="line 2, column 4: 300 is not a byte"):
+        parse_hex("[0,\n0, 300]")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<correlation id>",
+        "[correlation_id]",
+        "<Correlation ID: 4 bytes>",
+        "[4 bytes]",
+        "<four bytes>",
+        "(4 bytes omitted)",
+        "... 4 bytes ...",
+        "... 4 more bytes",
+        "<snip>",
+        "[cut]",
+        "__ __ __ __",
+        "NNNNNNNN",
+        "nn nn nn nn",
+    ],
+)
+def test_words_in_place_of_bytes_are_holes(words: str, capsys: Captured) -> None:
+    assert main(["decode", f"0000000c 0012 0000 {words} 0002 6d65"]) == 0
+    printed = capsys.readouterr().out
+    assert "?? ?? ?? ??    correlation_id" in printed
+    assert '"me"' in printed
+
+
+def test_a_word_of_unknown_length_without_a_size_is_an_error(capsys: Captured) -> None:
+    assert main(["decode", "0012 <client id>"]) == 2
+    assert "how many bytes are left out here? Write [N bytes]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["0012 [words", "0012 words]", "0012 <0g>", "0012 (client id) 6d65", "[99999999 bytes] 00"]
+)
+def test_words_that_are_no_placeholder_are_still_refused(text: str) -> None:
+    with pytest.raises(HexError):
+        parse_hex(text)
+
+
+def test_a_placeholder_for_the_api_leaves_the_body(capsys: Captured) -> None:
+    assert main(["decode", "0000000f XXXX 0004 00000001 0002 6d65 010203"]) == 1
+    printed = capsys.readouterr().out
+    assert "Produce" not in printed
+    assert "01 02 03     body" in printed
+    assert "expected the key of an API, found a placeholder" in printed
+
+
+def test_a_placeholder_for_the_version_has_the_highest_version_that_fits(capsys: Captured) -> None:
+    request = encode_request(MetadataRequest(topics=None), version=12, correlation_id=7, client_id="me")
+    text = f"{request[:6].hex()} XXXX {request[8:].hex()}"
+    assert main(["decode", text]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("MetadataRequest v13")
+    assert "the version is a placeholder; the bytes fit 11, 12, 13, and are read as 13" in printed.err
+    assert main(["decode", text, "--request", "--version", "12"]) == 1
+    assert main(["decode", f"00000012 0003 XXXX {request[8:].hex()}ff"]) == 1
+    assert "fit no version" in capsys.readouterr().err

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         explain_unrecognised,
         versions_that_fit,
     )
+    from kafkawire.inspect._explain.placeholders import with_holes
     from kafkawire.inspect._explain.repair import Repair, find_repair
     from kafkawire.inspect._explain.value_names import api_name
     from kafkawire.inspect._explain.versions import Change as FieldChange
@@ -232,6 +233,7 @@ _SHARED = {
     "traffic_table": "_transactions.tables",
     "versions_that_fit": "_explain.guess",
     "warn_of_old_names": "_tables.old_names",
+    "with_holes": "_explain.placeholders",
     "whole_connections": "_parallel.part",
 }
 

@@ -37,6 +37,7 @@ from kafkawire.inspect import (
     render_json,
     render_text,
     versions_that_fit,
+    with_holes,
 )
 from kafkawire.messages import UnknownMessageError, UnsupportedVersionError, message_names
 
@@ -95,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
     if explained is None:
         data = _payload(given)
         explained = _explain(args, data)
-    for explanation in explained:
-        explanation.space.holes = given.holes
+    if given.holes:
+        explained = [_with_holes(each, given.holes, args) for each in explained]
     faults = 0
     for number, explanation in enumerate(explained, 1):
         repair = _repair(args, explanation)
@@ -203,6 +204,13 @@ def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
         what = f"{len(explained)} requests"
     print(f"kafkawire: taken as {what}", file=sys.stderr)
     return explained
+
+
+def _with_holes(explanation: Explanation, holes: tuple[tuple[int, int], ...], args: argparse.Namespace) -> Explanation:
+    shown, note = with_holes(explanation, holes, version=args.version)
+    if note:
+        print(f"kafkawire: {note}", file=sys.stderr)
+    return shown
 
 
 def _repair(args: argparse.Namespace, explanation: Explanation) -> Repair | None:

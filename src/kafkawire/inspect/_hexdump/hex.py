@@ -2,7 +2,7 @@ r"""Hex in any common format.
 
 Accepted: plain digits with any of the usual separators; 0x prefixes; C, Java and Go arrays; \x escapes and bytes
 literals; dumps of xxd, hexdump, od, tcpdump and Wireshark (see dumps.py); tables, arrows, comments and placeholders of
-articles (see pasted.py); base64, if it cannot be anything else.
+articles (see pasted.py); arrays of decimal numbers (see decimals.py); base64, if it cannot be anything else.
 Rules:
 - Nothing is skipped silently. Text that is not hex, a separator or a comment is an error with its line and column.
 - A byte is two adjacent digits. Digits are joined across line ends only if every line is one run of digits.
@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from kafkawire.inspect._hexdump.decimals import parse_decimals
 from kafkawire.inspect._hexdump.dumps import HexError, read_dump
 from kafkawire.inspect._hexdump.pasted import Hole, parse_pasted
 
 __all__ = ["HexError", "HexInput", "parse_hex", "raw_or_hex", "read_hex"]
 
+_UNDERSCORES: Final = re.compile(r"(?<![^\s,|])(?:__)+(?![^\s,|])")
 _DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 _ONLY_DIGITS: Final = re.compile(r"[0-9a-fA-F\s]*", re.ASCII)
 _NOT_A_DIGIT: Final = re.compile(r"[^0-9a-fA-F]")
@@ -62,7 +64,12 @@ def read_hex(text: str) -> HexInput:
     dump = read_dump(text.split("\n"))
     if dump is not None:
         return HexInput(b"".join(dump), tuple(dump))
+    decimals = parse_decimals(_COMMENT.sub(_blank, text))
+    if decimals is not None:
+        return HexInput(decimals)
     try:
+        if _UNDERSCORES.search(text):
+            raise HexError(1, 1, "underscores in place of bytes")
         return HexInput(_parse(text))
     except HexError as error:
         try:
