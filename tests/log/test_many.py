@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
 from tests.log.batches import Clock, batch, values
 
-from kafkawire.log import LogDirectory
+from kafkawire.log import LogDirectory, _shutdown
 from kafkawire.log._producer_snapshots import REPLAYED
 from kafkawire.messages.errors import InconsistentTopicIdError, KafkaStorageError
 from kafkawire.testing.faulty_files import Fault, FaultyFiles
@@ -29,6 +31,14 @@ def open_logs(files: FileSystem) -> LogDirectory:
 
 def syncs(disk: FaultyFiles) -> int:
     return disk.counts.get("sync", 0) + disk.counts.get("sync_directory", 0)
+
+
+@pytest.fixture(autouse=True, params=["together", "each"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Close all partitions by one sync of the file system, or by syncs of their own."""
+    way: str = request.param
+    monkeypatch.setattr(_shutdown, "TOGETHER", 1 if way == "together" else 10**9)
+    return way
 
 
 @pytest.fixture
@@ -139,16 +149,79 @@ def test_a_log_that_shrank_to_nothing_keeps_its_offsets_and_producers(disk: Faul
     assert again.append(batch(b"1", producer=(1, 0, 0))).duplicate
 
 
-@pytest.mark.parametrize("kind", ["sync", "write", "rename", "sync_directory"])
-def test_one_that_cannot_be_closed_keeps_the_others_from_nothing_but_the_clean_mark(
-    disk: FaultyFiles, filled: LogDirectory, kind: str
+def test_many_partitions_are_closed_by_one_sync(disk: FaultyFiles, filled: LogDirectory, way: str) -> None:
+    before = syncs(disk)
+    filled.close()
+    assert disk.counts.get("whole_sync", 0) == (way == "together")
+    assert (syncs(disk) - before < COUNT) == (way == "together")
+
+
+def test_a_file_system_without_a_sync_of_its_own_syncs_each_file(
+    disk: FaultyFiles, filled: LogDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(FaultyFiles, "whole_sync", lambda *_: None)
+    filled.close()
+    again = open_logs(disk.unplugged())
+    assert again.was_clean
+    assert [values(log) for log in again.partitions.values()] == [[b"%d" % key[1]] for key in again.partitions]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sync_of_all_that_fails_loses_no_durable_record_and_leaves_no_clean_mark(seed: int, way: str) -> None:
+    if way == "each":
+        return
+    disk = FaultyFiles(dice=Random(seed))
+    logs = open_logs(disk)
+    for number, log in enumerate(logs.create_all("t", range(COUNT), topic_id=ID)):
+        log.append(batch(b"%d" % number))
+    logs.flush()
+    for log in logs.partitions.values():
+        log.append(batch(b"later"))
+    disk.arm(Fault("whole_sync"))
+    with pytest.raises(KafkaStorageError, match="syncing the file system"):
+        logs.close()
+    after = [disk.unplugged(Random(seed)), disk.killed()]
+    for again in map(open_logs, after):
+        assert not again.was_clean
+        for (_, number), log in again.partitions.items():
+            assert values(log)[0] == b"%d" % number
+            assert values(log)[1:] in ([], [b"later"])
+    assert all(len(values(log)) == 2 for log in again.partitions.values())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_power_cut_or_a_kill_at_any_moment_of_a_close_loses_nothing(seed: int) -> None:
+    dice = Random(seed)
+    disk = FaultyFiles(dice=dice)
+    logs = open_logs(disk)
+    for number, log in enumerate(logs.create_all("t", range(4), topic_id=ID)):
+        log.append(batch(b"%d" % number, producer=(number, 0, 0)))
+    logs.flush()
+    logs.partitions["t", 1].append(batch(b"later", producer=(1, 0, 1)))
+    disk.cut_after(dice.randrange(30))
+    with suppress(KafkaStorageError, OSError):
+        logs.close()
+    for after in (disk.unplugged(dice), disk.killed()):
+        again = open_logs(after)
+        for (_, number), log in again.partitions.items():
+            assert values(log)[0] == b"%d" % number
+            assert log.append(batch(b"%d" % number, producer=(number, 0, 0))).duplicate
+    assert values(again.partitions["t", 1]) == [b"1", b"later"]
+
+
+@pytest.mark.parametrize("kind", ["sync", "write", "rename", "sync_directory", "whole_sync"])
+def test_one_that_cannot_be_closed_keeps_the_others_from_nothing_but_the_clean_mark(
+    disk: FaultyFiles, filled: LogDirectory, kind: str, way: str
+) -> None:
+    if kind == ("sync" if way == "together" else "whole_sync"):
+        return
     disk.arm(Fault(kind))
     with pytest.raises(KafkaStorageError):
         filled.close()
     again = open_logs(disk.unplugged())
     assert not again.was_clean
-    assert sum(values(log) == [b"%d" % number] for (_, number), log in again.partitions.items()) >= COUNT - 1
+    whole = sum(values(log) == [b"%d" % number] for (_, number), log in again.partitions.items())
+    assert whole >= (0 if kind == "whole_sync" else COUNT - 1)
 
 
 def test_partitions_are_not_there_before_their_creation_has_ended(disk: FaultyFiles) -> None:

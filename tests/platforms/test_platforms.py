@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import re
 import signal
@@ -11,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from kafkawire import _platforms as platforms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +73,63 @@ def test_serve_stops_cleanly_where_loops_take_no_signals(tmp_path: Path, number:
         broker.send_signal(number)
         assert broker.wait(30) == 0
         assert "broker stopped" in broker.stderr.read()
+
+
+class FakeLibrary:
+    """A C library whose `syncfs` fails."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.syncfs = self._fail
+
+    def _fail(self, descriptor: int) -> int:
+        os.fstat(descriptor)
+        ctypes.set_errno(errno.EIO)
+        return -1
+
+
+@pytest.fixture
+def syncs_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system on which everything speaks for `syncfs`."""
+    if sys.platform != "linux":
+        pytest.skip("syncfs is a call of Linux")
+    monkeypatch.setattr(platforms, "_release", lambda: (5, 8))
+    monkeypatch.setattr(platforms, "_file_system", lambda _: "ext4")
+    monkeypatch.setattr(platforms, "_dirty_kb", lambda: 0)
+
+
+@pytest.mark.usefixtures("syncs_as_a_whole")
+def test_a_file_system_is_synced_by_one_call(tmp_path: Path) -> None:
+    sync = platforms.file_system_sync(tmp_path)
+    assert sync is not None
+    sync()
+
+
+@pytest.mark.usefixtures("syncs_as_a_whole")
+def test_a_sync_of_a_file_system_reports_lost_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", FakeLibrary)
+    sync = platforms.file_system_sync(tmp_path)
+    assert sync is not None
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        sync()
+
+
+@pytest.mark.usefixtures("syncs_as_a_whole")
+@pytest.mark.parametrize(
+    ("name", "value"), [("_release", (5, 7)), ("_file_system", "overlay"), ("_dirty_kb", 1024 * 1024)]
+)
+def test_a_file_system_is_not_synced_as_a_whole_where_that_is_unsafe_or_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    monkeypatch.setattr(platforms, name, lambda *_: value)
+    assert platforms.file_system_sync(tmp_path) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_system_names_its_file_systems_and_what_waits_to_be_written(tmp_path: Path) -> None:
+    assert platforms._file_system(Path("/proc")) == "proc"
+    assert platforms._file_system(tmp_path) != "proc"
+    assert platforms._dirty_kb() >= 0
+    assert platforms._release() > (2, 6)
 
 
 def test_calls_of_one_system_are_named_in_one_module() -> None:

@@ -5,7 +5,9 @@ Rules:
   recreates its files.
 - All files are written before the first is synced, and the directory is synced once. An index without entries and a
   snapshot without producers are not synced, because a start can rebuild them.
-- For many partitions, one thread writes the files, and THREADS others sync them, because a sync mostly waits.
+- TOGETHER partitions or more are synced in one call of the file system, if it has one. If that call fails, no partition
+  is closed, because it does not say whose bytes were lost.
+- Otherwise one thread writes the files, and THREADS others sync them, because a sync mostly waits.
 - A partition that fails to close does not stop the others.
 """
 
@@ -19,15 +21,18 @@ from kafkawire.log._producer_snapshots import is_needed
 from kafkawire.log.errors import storage_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
+    from pathlib import Path
 
     from kafkawire.log._flush import Flush
     from kafkawire.log.partition import Partition
+    from kafkawire.log.storage.files import FileSystem
 
 THREADS = 4
 AT_ONCE = 128
 """The most partitions whose files are open while they wait for a sync."""
+TOGETHER = 256
 
 
 class CloseResult(NamedTuple):
@@ -37,9 +42,41 @@ class CloseResult(NamedTuple):
     failures: list[Exception]
 
 
-def close_all(partitions: Iterable[Partition]) -> CloseResult:
+def close_all(files: FileSystem, root: Path, partitions: Iterable[Partition]) -> CloseResult:
     """Close partitions; the caller then syncs their names in the root."""
     changed = [partition for partition in partitions if needs_closing(partition)]
+    sync = files.whole_sync(root) if len(changed) >= TOGETHER else None
+    failures = _close_each(changed) if sync is None else _close_together(changed, sync, root)
+    return CloseResult(len(changed), failures)
+
+
+def _close_together(changed: Iterable[Partition], sync: Callable[[], None], root: Path) -> list[Exception]:
+    """Write the files of all partitions, and sync them in one call; the errors."""
+    failures: list[Exception] = []
+    written: list[tuple[Partition, Flush]] = []
+    for log in changed:
+        try:
+            flush = _begin(log, with_parent=False)
+        except Exception as error:
+            failures.append(error)
+        else:
+            flush.held = []  # else all files would be open until the end
+            written.append((log, flush))
+    is_synced = False
+    try:
+        with storage_errors(root, "syncing the file system"):
+            sync()
+        is_synced = True
+    except Exception as error:
+        failures.append(error)
+    for log, flush in written:
+        log.is_as_closed = flush.done = is_synced
+        log.finish_flush(flush)
+    return failures
+
+
+def _close_each(changed: Iterable[Partition]) -> list[Exception]:
+    """Write the files of one partition after the other, while threads sync those of earlier ones; the errors."""
     failures: list[Exception] = []
     syncing: deque[_PendingSync] = deque()
     with ThreadPoolExecutor(THREADS, thread_name_prefix="closing logs") as pool:
@@ -54,7 +91,7 @@ def close_all(partitions: Iterable[Partition]) -> CloseResult:
                 syncing.append(_PendingSync(log, flush, pool.submit(flush.run)))
         while syncing:
             failures += syncing.popleft().finish()
-    return CloseResult(len(changed), failures)
+    return failures
 
 
 class _PendingSync(NamedTuple):

@@ -308,7 +308,7 @@ class LogDirectory:
     def close(self) -> None:
         """Stop cleanly, so that the next start checks nothing. After a failure the next start checks the logs."""
         try:
-            changed, failures = close_all(self.partitions.values())
+            changed, failures = close_all(self._files, self.root, self.partitions.values())
             self.checkpoint()
             if failures:
                 raise failures[0]

@@ -84,15 +84,19 @@ class FaultyFile(MemoryFile):
         with self._files.guard:
             fault = self._files.due("sync")
             if self._files.change():
-                unsynced, self._unsynced = self._unsynced, []
-                if fault is None:
-                    apply(self.durable, unsynced)
-                    resize(self.durable, len(self.data))
-                elif self._files.dice is not None:
-                    scatter(self.durable, unsynced, self._files.dice)
+                self.make_durable(whole=fault is None)
         if fault is not None:
             raise OSError(fault.error, "injected")
         self._files.check_power()
+
+    def make_durable(self, *, whole: bool) -> None:
+        """Let what was written reach the disk: all of it, or what a failed sync leaves. It counts as clean then."""
+        unsynced, self._unsynced = self._unsynced, []
+        if whole:
+            apply(self.durable, unsynced)
+            resize(self.durable, len(self.data))
+        elif self._files.dice is not None:
+            scatter(self.durable, unsynced, self._files.dice)
 
     def after_cut(self, dice: Random | None) -> bytes:
         """The content that a power cut leaves."""
@@ -284,6 +288,25 @@ class FaultyFiles(MemoryFiles):
             for renaming in synced:
                 renaming.apply()
                 self._renamed.remove(renaming)
+
+    def whole_sync(self, path: Path) -> Callable[[], None]:
+        return self._sync_all
+
+    def _sync_all(self) -> None:
+        """Sync everything. After a failure any part of it is durable, and counts as clean."""
+        with self.guard:
+            fault = self.due("whole_sync")
+            if self.change():
+                if fault is None:
+                    for renaming in self._renamed:
+                        renaming.apply()
+                    self._renamed.clear()
+                for file in self.names.values():
+                    assert isinstance(file, FaultyFile)
+                    file.make_durable(whole=fault is None)
+        if fault is not None:
+            raise OSError(fault.error, "injected")
+        self.check_power()
 
     def killed(self) -> FaultyFiles:
         """The disk after the process dies now."""

@@ -88,6 +88,13 @@ class FileSystem(Protocol):
 
     def sync_directory(self, path: Path) -> None: ...
 
+    def whole_sync(self, path: Path) -> Callable[[], None] | None:
+        """A call that makes all contents and names of the file system durable; None if there is none, or it is slow.
+
+        It raises OSError if anything written since `whole_sync` returned was lost.
+        """
+        ...
+
     def lock(self, path: Path) -> DirectoryLock: ...
 
 
@@ -234,6 +241,9 @@ class DiskFiles:
 
     def sync_directory(self, path: Path) -> None:
         self._with_descriptor(lambda: platforms.sync_directory(path))
+
+    def whole_sync(self, path: Path) -> Callable[[], None] | None:
+        return self._with_descriptor(lambda: platforms.file_system_sync(path))
 
     def lock(self, path: Path) -> DiskLock:
         return self._with_descriptor(lambda: DiskLock(path))

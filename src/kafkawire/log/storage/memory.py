@@ -140,5 +140,8 @@ class MemoryFiles:
     def sync_directory(self, path: Path) -> None:
         """Nothing to do: the data is lost with the process."""
 
+    def whole_sync(self, path: Path) -> Callable[[], None] | None:
+        return lambda: None
+
     def lock(self, path: Path) -> MemoryLock:
         return MemoryLock()
