@@ -200,12 +200,12 @@ def test_any_damage_has_a_tree_that_covers_every_byte(seed: int) -> None:
 @pytest.mark.parametrize("which", apis(), ids=lambda which: which.name)
 def test_damaged_frames_of_every_api_have_a_tree_and_exit_with_1(which: Api, capsys: Captured) -> None:
     dice = random.Random(which.key)
-    for number in range(6):
+    for number in range(5):
         version = dice.choice(list(which.versions))
         if number % 2:
             message = random_message(message_class(f"{which.name}Response"), version, dice)
             data = bytearray(encode_response(message, api_key=which.key, version=version, correlation_id=number))
-            options = [("--response", "--api", which.name, "--version", str(version)), ()][number == 5]
+            options = [("--response", "--api", which.name, "--version", str(version)), ()][number == 3]
         else:
             message = random_message(message_class(f"{which.name}Request"), version, dice)
             data = bytearray(encode_request(message, version=version, correlation_id=number, client_id="app"))
@@ -217,7 +217,7 @@ def test_damaged_frames_of_every_api_have_a_tree_and_exit_with_1(which: Api, cap
         code, out, _ = decoded(capsys, bytes(data), *options)
         assert out
         assert code == ("fault in" in out), data.hex()
-        assert code or number >= 2, "a truncated frame has a fault"
+        assert code or number, "a truncated request has a fault"
 
 
 def test_what_looks_like_nothing_has_a_tree_with_faults(capsys: Captured) -> None:
