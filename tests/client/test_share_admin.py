@@ -13,7 +13,6 @@ from tests.client.test_share_consumer import topic as topic
 
 from kafkawire.cli.main import main
 from kafkawire.client import Admin, ShareOffset, TopicPartition
-from kafkawire.messages import ApiVersionsRequest, api
 from kafkawire.messages.errors import GroupIdNotFoundError, KafkaError, NonEmptyGroupError
 
 if TYPE_CHECKING:
@@ -27,18 +26,6 @@ def run(broker: Topics, capsys: pytest.CaptureFixture[str]) -> Any:
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
     return call
-
-
-@pytest.fixture
-def offsets_served(broker: Topics) -> None:
-    """Skip the test if the broker does not serve the offsets of share groups."""
-
-    async def ask() -> Any:
-        async with Admin(bootstrap_servers=broker.bootstrap) as admin:
-            return await admin.raw(ApiVersionsRequest(client_software_name="test", client_software_version="1"))
-
-    if api("DescribeShareGroupOffsets").key not in {each.api_key for each in asyncio.run(ask()).api_keys}:
-        pytest.skip("the broker does not serve the offsets of share groups")
 
 
 async def read(broker: Topics, topic: str, count: int) -> None:
@@ -67,7 +54,6 @@ def test_a_group_is_listed_and_described_with_its_members_and_epochs(broker: Top
     asyncio.run(main())
 
 
-@pytest.mark.usefixtures("offsets_served")
 def test_offsets_are_listed_changed_and_deleted(broker: Topics, topic: str) -> None:
     broker.fill(topic, 6)
     place = TopicPartition(topic, 0)
@@ -97,7 +83,6 @@ def test_offsets_are_listed_changed_and_deleted(broker: Topics, topic: str) -> N
     asyncio.run(main())
 
 
-@pytest.mark.usefixtures("offsets_served")
 def test_a_partition_that_does_not_exist_is_an_error(broker: Topics, topic: str) -> None:
     async def main() -> None:
         async with Admin(bootstrap_servers=broker.bootstrap) as admin:
@@ -107,7 +92,6 @@ def test_a_partition_that_does_not_exist_is_an_error(broker: Topics, topic: str)
     asyncio.run(main())
 
 
-@pytest.mark.usefixtures("offsets_served")
 def test_the_command_line_shows_and_moves_the_offsets_of_a_share_group(run: Any, broker: Topics, topic: str) -> None:
     broker.fill(topic, 6)
     asyncio.run(configure(broker, topic))

@@ -1,7 +1,8 @@
 """kill -9 of a serving broker under a share group: accepted records never come again, and all others do.
 
-A member follows the protocol over a plain connection, so that a kill meets every step of it. An acknowledgement counts
-only if it was answered. KAFKAWIRE_CRASH_ROUNDS sets the number of kills.
+Offsets that an administrator sets or deletes are there after the kill, if that was answered. A member follows the
+protocol over a plain connection, so that a kill meets every step of it. An acknowledgement counts only if it was
+answered. KAFKAWIRE_CRASH_ROUNDS sets the number of kills.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from torture.peer import Asked, Peer, create, produce
 from torture.victim import Victim
 
 from kafkawire.messages import (
+    AlterShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequest,
     IncrementalAlterConfigsRequest,
     MetadataRequest,
     ShareFetchRequest,
@@ -35,6 +39,7 @@ WAIT = 60.0
 TOPIC, GROUP, MEMBER = "orders", "workers", "member"
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 RECORDS = 600
+PARTITIONS = 3
 
 
 class Worker:
@@ -142,6 +147,78 @@ def test_a_kill_brings_back_nothing_that_was_accepted(tmp_path: Path) -> None:
         assert not failures, failures
         finish(worker, victim)
         assert worker.done | worker.unsure == {*range(RECORDS)}
+
+
+class Administrator:
+    """Sets the offset of a group in each partition, and sometimes deletes all of them."""
+
+    def __init__(self) -> None:
+        self.dice = Random(11)
+        self.possible: set[tuple[int, ...]] = {()}
+        """The offsets that the group may have: those that were answered last, and those that were asked for since."""
+        self.answered = 0
+
+    def work(self, victim: Victim, goes_on: Callable[[], bool]) -> None:
+        with Peer(victim.port) as peer:
+            while goes_on():
+                found = self._described(peer)
+                assert found in self.possible, f"{found} is none of {self.possible}"
+                wanted = () if self.dice.random() < 0.3 else (self.dice.randrange(100),) * PARTITIONS
+                self.possible = {found, wanted, *mixed(found, wanted)}
+                if wanted or found:
+                    self._change(peer, wanted)
+                self.possible = {wanted}
+                self.answered += 1
+
+    def _change(self, peer: Peer, wanted: tuple[int, ...]) -> None:
+        if not wanted:
+            topic = DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic(topic_name=TOPIC)
+            answer = peer.ask(Asked(DeleteShareGroupOffsetsRequest(group_id=GROUP, topics=[topic]), 0))
+            assert not answer.error_code, answer
+            return
+        kind = AlterShareGroupOffsetsRequest
+        offsets = [
+            kind.AlterShareGroupOffsetsRequestPartition(partition_index=index, start_offset=offset)
+            for index, offset in enumerate(wanted)
+        ]
+        altered = kind.AlterShareGroupOffsetsRequestTopic(topic_name=TOPIC, partitions=offsets)
+        answer = peer.ask(Asked(kind(group_id=GROUP, topics=[altered]), 0))
+        assert not answer.error_code, answer
+        assert not any(each.error_code for each in answer.responses[0].partitions), answer
+
+    def _described(self, peer: Peer) -> tuple[int, ...]:
+        kind = DescribeShareGroupOffsetsRequest
+        group = kind.DescribeShareGroupOffsetsRequestGroup(group_id=GROUP, topics=None)
+        (found,) = peer.ask(Asked(kind(groups=[group]), 1)).groups
+        assert not found.error_code, found
+        return tuple(each.start_offset for topic in found.topics for each in topic.partitions)
+
+
+def mixed(before: tuple[int, ...], after: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """The states that a kill may leave of a change of several partitions: some are changed, others not yet."""
+    if not before or not after:
+        return set()
+    return {after[:count] + before[count:] for count in range(PARTITIONS)}
+
+
+def test_a_kill_keeps_the_offsets_that_were_set_and_deleted(tmp_path: Path) -> None:
+    with Victim(tmp_path, {}) as victim:
+        victim.start()
+        with Peer(victim.port) as peer:
+            assert peer.ask(create(TOPIC, PARTITIONS)).topics[0].error_code == 0
+        administrator = Administrator()
+        failures: list[BaseException] = []
+        shooter = Thread(target=shoot, args=(victim, failures))
+        shooter.start()
+        while shooter.is_alive():
+            with suppress(OSError, EOFError):
+                administrator.work(victim, shooter.is_alive)
+            sleep(0.01)
+        shooter.join()
+        assert not failures, failures
+        assert administrator.answered > ROUNDS
+        last = administrator.answered + 10
+        administrator.work(victim, lambda: administrator.answered < last)
 
 
 def finish(worker: Worker, victim: Victim) -> None:

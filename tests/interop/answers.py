@@ -30,6 +30,7 @@ CHOSEN = frozenset(
         *(
             "throttleTimeMs",
             "errorMessage",
+            "acknowledgeErrorMessage",
             "batchIndexErrorMessage",
             "clusterId",
             "topicId",
@@ -83,9 +84,13 @@ class Asked:
         try:
             return cast("Message", self._peer.call(request, version))
         except (EOFError, ConnectionError):
-            self._peer.socket.close()
-            self._peer = Peer(self._broker, PATIENCE)
+            self.reconnect()
             return None
+
+    def reconnect(self) -> None:
+        """Go on over another connection."""
+        self._peer.socket.close()
+        self._peer = Peer(self._broker, PATIENCE)
 
 
 def common_versions(name: str, *brokers: Asked) -> list[int]:

@@ -67,7 +67,7 @@ class Talk:
         request = kind(group_id=group, member_id=member, generation_id_or_member_epoch=epoch, topics=[committed])
         return self.ask(request, version)
 
-    def fetch(self, group: str, member: str | None, epoch: int) -> Any:
+    def committed(self, group: str, member: str | None, epoch: int) -> Any:
         wanted = m.OffsetFetchRequest.OffsetFetchRequestGroup(
             group_id=group, member_id=member, member_epoch=epoch, topics=None
         )
@@ -190,7 +190,7 @@ def test_life_of_two_members(both: tuple[Asked, Asked]) -> None:
             ("a", first + 1),
             ("b", first),
         ):
-            talk.fetch(group, member, epoch)
+            talk.committed(group, member, epoch)
         second = talk.beat(group, "b", 0, **FULL).member_epoch
         talk.describe(group)
         answer = talk.beat(group, "a", first, topic_partitions=[Place(topic_id=topic, partitions=[0, 1, 2, 3])])

@@ -244,7 +244,7 @@ def test_life_of_two_members(both: tuple[Asked, Asked]) -> None:
         talk.commit(group, "", -1, 9, 0, topic=FOUR)
         talk.commit(group, "b", 1, 9, 0, topic=FOUR)
         for member, epoch in ((None, -1), ("a", first), ("a", first - 1), ("b", first)):
-            talk.fetch(group, member, epoch)
+            talk.committed(group, member, epoch)
         second = talk.beat(group, "b", 0, **{**FULL, "process_id": "p2"}).member_epoch
         talk.describe(group)
         answer = talk.beat(group, "a", first, **owned(0, 1, 2, 3))

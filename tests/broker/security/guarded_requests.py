@@ -489,6 +489,31 @@ CASES: dict[str, Case] = {
         lambda names: m.ShareAcknowledgeRequest(group_id=names.group, member_id="m", share_session_epoch=1),
         alternatives=frozenset({(Operation.READ, ResourceType.TOPIC)}),  # topics have ids
     ),
+    "DescribeShareGroupOffsets": Case(
+        lambda names: m.DescribeShareGroupOffsetsRequest(
+            groups=[
+                m.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(
+                    group_id=names.group,
+                    topics=rows(
+                        m.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic,
+                        names,
+                        "topic_name",
+                        partitions=[0],
+                    ),
+                )
+            ]
+        )
+    ),
+    "AlterShareGroupOffsets": Case(
+        lambda names: m.AlterShareGroupOffsetsRequest(group_id=names.group),
+        alternatives=frozenset({(Operation.READ, ResourceType.TOPIC)}),  # the group is of another kind
+    ),
+    "DeleteShareGroupOffsets": Case(
+        lambda names: m.DeleteShareGroupOffsetsRequest(
+            group_id=names.group,
+            topics=rows(m.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic, names, "topic_name"),
+        )
+    ),
     "DescribeTopicPartitions": Case(
         lambda names: m.DescribeTopicPartitionsRequest(
             topics=rows(m.DescribeTopicPartitionsRequest.TopicRequest, names)

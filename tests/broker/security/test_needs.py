@@ -44,6 +44,7 @@ INDIRECT = {
     ("ShareGroupDescribe", Operation.DESCRIBE, ResourceType.TOPIC),
     ("ShareFetch", Operation.READ, ResourceType.TOPIC),
     ("ShareAcknowledge", Operation.READ, ResourceType.TOPIC),
+    ("AlterShareGroupOffsets", Operation.READ, ResourceType.TOPIC),
 }
 """Needs with a test of their own: one of two is enough, or they show only in some states."""
 FOR_BROKERS = {("FindCoordinator", Operation.CLUSTER_ACTION, ResourceType.CLUSTER)}
@@ -313,6 +314,31 @@ def test_a_share_group_gets_and_acknowledges_only_topics_that_its_member_may_rea
     assert codes(ask(guarded, acknowledge, peer=member)) == {29}
     grant(guarded, [(Operation.READ, ResourceType.TOPIC)], names)
     assert codes(ask(guarded, fetch, peer=member)) == set()
+
+
+def test_offsets_of_a_share_group_are_set_only_for_topics_that_the_client_may_read(guarded: Node) -> None:
+    guarded.create_topic("secret", 1)
+    names = HERE._replace(group="workers")
+    kind = m.AlterShareGroupOffsetsRequest
+    topics = [
+        kind.AlterShareGroupOffsetsRequestTopic(
+            topic_name=name,
+            partitions=[kind.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],
+        )
+        for name in (HERE.topic, "secret", "missing")
+    ]
+    grant(guarded, [(Operation.READ, ResourceType.GROUP), (Operation.READ, ResourceType.TOPIC)], names)
+    request = kind(group_id=names.group, topics=topics)
+    answer = ask(guarded, request, peer=Peer(address=("10.0.0.1", 1), principal=ALICE))
+    found = {each.topic_name: each.partitions[0].error_code for each in answer.responses}
+    assert found == {HERE.topic: 0, "secret": 29, "missing": 29}
+    group = m.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group_id=names.group, topics=None)
+    everything = m.DescribeShareGroupOffsetsRequest(groups=[group])
+    root(guarded, kind(group_id=names.group, topics=topics))
+    (seen,) = root(guarded, everything).groups
+    assert {each.topic_name for each in seen.topics} == {HERE.topic, "secret"}
+    (seen,) = ask(guarded, everything, peer=Peer(address=("10.0.0.1", 1), principal=ALICE)).groups
+    assert {each.topic_name for each in seen.topics} == {HERE.topic}
 
 
 def test_all_topics_are_those_that_the_client_may_describe(guarded: Node) -> None:

@@ -4,8 +4,10 @@ Rules:
 - share.version 0: UNSUPPORTED_VERSION. A group id that is missing, or a member id that is missing, empty or longer than
   36 characters: INVALID_REQUEST.
 - Sessions: `share.sessions`. A session more than the broker keeps is refused after max_wait_ms.
-- Acknowledgements come first. Their errors are those of their partitions. A request that renews locks (v2) has no
-  limits, and fetches nothing.
+- Acknowledgements come first. Their errors are those of their partitions. The records that they release come after
+  those that were available before. A request that renews locks (v2) has no limits, and fetches nothing.
+- A topic id that no topic has: UNKNOWN_TOPIC_ID for its partitions. Apache Kafka 4.3 fails the whole request with
+  UNKNOWN_SERVER_ERROR until the session forgets the topic.
 - v2 adds record_limit (`share.acquisition`) and renewals.
 - The last request of a session (-1) fetches nothing. Records that it does not acknowledge are released.
 """
@@ -21,6 +23,7 @@ from kafkawire.broker.apis.share_group_heartbeat import check_member_id, check_s
 from kafkawire.broker.share.acknowledging import acknowledge
 from kafkawire.broker.share.fetching import Limits, ShareFetch
 from kafkawire.broker.share.sessions import FINAL, INITIAL, SessionKey
+from kafkawire.broker.share.stored import ShareKey
 from kafkawire.messages import ShareFetchResponse
 from kafkawire.messages.errors import (
     InvalidRequestError,
@@ -63,7 +66,8 @@ async def handle(node: Node, request: ShareFetchRequest, context: RequestContext
     session = await _session(node, key, request, places, context, acknowledges=acknowledges)
     outcomes: dict[Place, Outcome] = {}
     if acknowledges:
-        outcomes = await acknowledge(node, key, request.topics, context, renews=renews)
+        fetches = session is not None and not renews
+        outcomes = await acknowledge(node, key, request.topics, context, renews=renews, settles=not fetches)
     fetched: dict[Place, PartitionData] = {}
     if session is not None and not renews:
         most = min(request.max_bytes, node.max_fetch_bytes)
@@ -77,7 +81,10 @@ async def handle(node: Node, request: ShareFetchRequest, context: RequestContext
         )
         fetch = ShareFetch(node, key, limits, context)
         epoch = session.epoch
-        await fetch.run(list(session.partitions), request.share_session_epoch)
+        try:
+            await fetch.run(list(session.partitions), request.share_session_epoch)
+        finally:
+            node.shares.settle(ShareKey(key.group_id, *place) for place in outcomes)
         if session.epoch != epoch:
             raise InvalidShareSessionEpochError("another request of the share session came meanwhile")
         fetched = _told(session, fetch.answers, is_first=request.share_session_epoch == INITIAL)

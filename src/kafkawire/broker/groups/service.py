@@ -85,7 +85,7 @@ class Groups:
         )
         self.internal_topics = InternalTopics(node)
         """The internal topics of streams applications that are being created."""
-        self.shares = ShareMemberships(node, self._coordinator.shares, self._dispatch_replies)
+        self.shares = ShareMemberships(node, self._coordinator.shares, lambda: self._now, self._dispatch_replies)
         """The members of share groups."""
         self._timer: Timer | None = None
         self._rings_at = 0
@@ -120,7 +120,7 @@ class Groups:
             self._entries.forget()
             self._coordinator.unload()
         else:
-            self.shares.topic_deleted(list(self), topic, self._now)
+            self.shares.topic_deleted(list(self), topic)
             steps = self._coordinator.forgetting_topic(topic.name, self._now)
             self._work_through(steps, f"offsets of the deleted topic {topic.name} are still kept")
         self._dispatch_replies()
@@ -187,7 +187,7 @@ class Groups:
         """The answer to a heartbeat of the share protocol; a refusal is raised."""
         if beat.epoch == JOIN_EPOCH:
             await self.prepare()
-        return await self.shares.heartbeat(beat, self._now, context)
+        return await self.shares.heartbeat(beat, context)
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> ErrorCode:
         """Why a member may not fetch the offsets of a group, or NONE."""
@@ -267,7 +267,7 @@ class Groups:
         group = self.find(group_id)
         if isinstance(group, ShareGroup) and group.is_empty:
             try:
-                await self.shares.end(group, self._now, context)
+                await self.shares.end(group, context)
             except KafkaError as refusal:
                 return ErrorCode(refusal.code)
         return await finish_in_turns(self._coordinator.deleting(group_id, self._now), context)

@@ -41,9 +41,9 @@ _INVALID: Final = Outcome(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.m
 
 
 async def acknowledge(
-    node: Node, session: SessionKey, topics: Topics, context: RequestContext, *, renews: bool
+    node: Node, session: SessionKey, topics: Topics, context: RequestContext, *, renews: bool, settles: bool = True
 ) -> dict[Place, Outcome]:
-    """The outcome of each partition of a request."""
+    """The outcome of each partition of a request; with `settles=False`, the rest is left to `Shares.settle`."""
     outcomes: dict[Place, Outcome] = {}
     empty: list[Place] = []
     written: list[ShareKey] = []
@@ -69,7 +69,7 @@ async def acknowledge(
             else:
                 key = ShareKey(session.group_id, *place)
                 try:
-                    node.shares.acknowledge(key, session.member_id, batches)
+                    node.shares.acknowledge(key, session.member_id, batches, settles=settles)
                     outcomes[place] = Outcome()
                 except KafkaError as error:
                     outcomes[place] = Outcome(error.code, error.message)

@@ -93,20 +93,30 @@ class ShareFetch:
             await self._context.yield_if_due()
         if not self._targets or limits.max_records <= 0 or limits.max_bytes <= 0:
             return
-        seen = self._node.changed_partitions
-        found = await self._find()
+        seen = self._changes
+        found = await self._find(settles=False)
         if found is None:
+            self.settle()
             found = await self._wait(seen)
         await self._acquire(found)
 
-    async def _wait(self, seen: int) -> list[_Found]:
+    def settle(self) -> None:
+        """Let the acknowledgements of the request take effect."""
+        self._shares.settle(target.key for target in self._targets.values())
+
+    @property
+    def _changes(self) -> tuple[int, int]:
+        """Counts that differ when records may have become available."""
+        return self._node.changed_partitions, self._shares.releases
+
+    async def _wait(self, seen: tuple[int, int]) -> list[_Found]:
         """The partitions that can be read when there is enough, or when the time is over."""
         clock = self._node.clock
         deadline = clock.elapsed() + self._limits.max_wait_ms
         logs = [(target.hosted.topic.name, target.hosted.number) for target in self._targets.values()]
         names = [watch_name(target.key) for target in self._targets.values()]
         with Watch(self._node.watches, logs) as watch, _Also(self._shares.watches, names, watch):
-            found = None if self._node.changed_partitions == seen else await self._find()
+            found = None if self._changes == seen else await self._find()
             while found is None:
                 in_time = await watch.wait(clock, deadline - clock.elapsed())
                 self._context.begin_turn()
@@ -114,7 +124,7 @@ class ShareFetch:
                 found = await self._find(at_once=not in_time)
         return found
 
-    async def _find(self, *, at_once: bool = False) -> list[_Found] | None:
+    async def _find(self, *, at_once: bool = False, settles: bool = True) -> list[_Found] | None:
         """The partitions that can be read; None if there is not enough, and there is time to wait."""
         found: list[_Found] = []
         size, is_final = 0, at_once or self._limits.max_wait_ms <= 0
@@ -122,7 +132,7 @@ class ShareFetch:
         for place, target in list(self._targets.items()):
             try:
                 hosted = self._node.partition(*place)
-                loaded = await self._shares.load(target.key, hosted)
+                loaded = await self._shares.load(target.key, hosted, settles=settles)
                 log = hosted.log
                 loaded.partition.log_starts_at(log.log_start_offset)
                 if loaded.partition.can_acquire(most_locks):

@@ -4,6 +4,9 @@ Rules:
 - The first fetch of a share partition loads its stored state. The partition is forgotten when its group has no session
   any more, when its state is replaced, or when it cannot be read.
 - An acknowledgement is answered when its changes are in the log, and synced if the settings ask for it.
+- The acknowledgements of a fetch are stored before it reads, and take effect after its first look for records
+  (`settle`), as in Apache Kafka. So the records that it releases come after those that were available before. Every
+  other event on a share partition lets them take effect first.
 - Locks use a clock that cannot be set. They are not stored.
 - A session ends with its connection. The records that its member holds are then available again.
 - Snapshots of quiet partitions are written, and old records deleted, every prune interval.
@@ -60,11 +63,13 @@ _log: Final = logging.getLogger(__name__)
 class LoadedPartition:
     """A share partition in use, and the epochs that its writes carry."""
 
-    __slots__ = ("partition", "state_epoch")
+    __slots__ = ("partition", "state_epoch", "unsettled")
 
     def __init__(self, partition: SharePartition, state_epoch: int) -> None:
         self.partition = partition
         self.state_epoch = state_epoch
+        self.unsettled: list[Update] = []
+        """Acknowledgements that are stored and have not taken effect yet."""
 
 
 class Shares:
@@ -85,6 +90,8 @@ class Shares:
         self.sessions = ShareSessions(config.integer("group.share.max.share.sessions"))
         self.watches: dict[tuple[str, int], set[Watch]] = {}
         """The fetches that wait, by the group and topic, and the partition, whose release wakes them."""
+        self.releases = 0
+        """How often records may have become available again."""
 
     def start(self) -> None:
         self._log.load()
@@ -178,9 +185,9 @@ class Shares:
         """Whether a group gets only records of committed transactions."""
         return self._node.group_configs.text(group_id, ISOLATION_LEVEL) == "read_committed"
 
-    async def load(self, key: ShareKey, hosted: HostedPartition) -> LoadedPartition:
+    async def load(self, key: ShareKey, hosted: HostedPartition, *, settles: bool = True) -> LoadedPartition:
         """A share partition, loaded from its stored state if need be."""
-        loaded = self._loaded.get(key)
+        loaded = self._settled(key) if settles else self._loaded.get(key)
         if loaded is not None:
             return loaded
         epoch = self._node.leader_epoch
@@ -200,16 +207,29 @@ class Shares:
             loaded = self._loaded[key] = LoadedPartition(SharePartition(start, stored.batches), stored.state_epoch)
         return loaded
 
-    def acknowledge(self, key: ShareKey, member_id: str, acknowledgements: Sequence[Acknowledgement]) -> None:
-        """Take in acknowledgements of one partition, all or none; refusals are raised."""
-        loaded = self._loaded.get(key)
+    def acknowledge(
+        self, key: ShareKey, member_id: str, acknowledgements: Sequence[Acknowledgement], *, settles: bool = True
+    ) -> None:
+        """Take in acknowledgements of one partition, all or none; refusals are raised.
+
+        With `settles=False` they take effect later, by `settle`.
+        """
+        loaded = self._settled(key)
         if loaded is None:
             raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
         update = loaded.partition.acknowledge(member_id, acknowledgements, self.delivery_limit(key.group_id))
         if update.renewals and self._node.group_configs.text(key.group_id, RENEWS).lower() != "true":
             raise InvalidRecordStateError("Renewing acquisition locks is not enabled for the group.")
         self._store(key, loaded, update)
-        self._apply(key, loaded, update)
+        if settles:
+            self._apply(key, loaded, update)
+        else:
+            loaded.unsettled.append(update)
+
+    def settle(self, keys: Iterable[ShareKey]) -> None:
+        """Let the acknowledgements of share partitions take effect."""
+        for key in keys:
+            self._settled(key)
 
     def end_session(self, key: SessionKey) -> None:
         """End a session, and release the records of its member."""
@@ -256,9 +276,16 @@ class Shares:
         limit = self.delivery_limit(group_id)
         for topic_id, index in session.partitions:
             key = ShareKey(group_id, topic_id, index)
-            loaded = self._loaded.get(key)
+            loaded = self._settled(key)
             if loaded is not None:
                 self._store_anyway(key, loaded, loaded.partition.release(member_id, limit))
+
+    def _settled(self, key: ShareKey) -> LoadedPartition | None:
+        """A share partition that is in use, after all of its acknowledgements."""
+        loaded = self._loaded.get(key)
+        while loaded is not None and loaded.unsettled:
+            self._apply(key, loaded, loaded.unsettled.pop(0))
+        return loaded
 
     def _store(self, key: ShareKey, loaded: LoadedPartition, update: Update) -> None:
         if not update.batches:
@@ -295,6 +322,7 @@ class Shares:
             self.locked(key)
 
     def _wake(self, key: ShareKey) -> None:
+        self.releases += 1
         name = watch_name(key)
         for watch in self.watches.get(name, ()):
             watch.note(name)
@@ -317,7 +345,7 @@ class Shares:
         self._timer = None
         now = self._node.clock.elapsed()
         while (key := self._locks.take(now)) is not None:
-            loaded = self._loaded.get(key)
+            loaded = self._settled(key)
             if loaded is not None:
                 self._store_anyway(key, loaded, loaded.partition.expire(now, self.delivery_limit(key.group_id)))
                 self.locked(key)

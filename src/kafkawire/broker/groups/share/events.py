@@ -162,15 +162,18 @@ class ShareEvents:
                 event.do(Partitions(_initializing(group.partitions, topics)))
         return group.epoch
 
-    def deleting(self, group_id: str, topics: Iterable[UUID], now: int) -> None:
-        """Note that the states of topics are being deleted, of an empty group."""
+    def deleting(self, group_id: str, topics: Iterable[UUID], now: int) -> frozenset[UUID]:
+        """Note that the states of topics are being deleted, of an empty group; returns those of them that it has."""
         group = self.get(group_id)
         _check_empty(group)
         known = group.partitions
-        gone = {topic: known.initialized[topic].name for topic in topics if topic in known.initialized}
-        left = {topic: each for topic, each in known.initialized.items() if topic not in gone}
-        with self._event(group, now) as event:
-            event.do(Partitions(SharePartitions(known.initializing, left, {**known.deleting, **gone})))
+        wanted = frozenset(topics)
+        gone = {topic: each.name for topic, each in known.initialized.items() if topic in wanted}
+        if gone:
+            left = {topic: each for topic, each in known.initialized.items() if topic not in gone}
+            with self._event(group, now) as event:
+                event.do(Partitions(SharePartitions(known.initializing, left, {**known.deleting, **gone})))
+        return wanted & (gone.keys() | known.deleting.keys())
 
     def deleted(self, group_id: str, topics: Iterable[UUID], now: int) -> None:
         """Note that the states of topics are deleted."""
