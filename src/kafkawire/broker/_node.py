@@ -37,7 +37,9 @@ from kafkawire.broker._net.listeners import DEFAULT_HOST, PLAINTEXT, Endpoint
 from kafkawire.broker._ops.fsync import Flusher
 from kafkawire.broker._quotas.service import Quotas
 from kafkawire.broker._quotas.stored import StoredQuotas
-from kafkawire.broker._security.scram_users import ScramUsers, no_token
+from kafkawire.broker._security.scram_users import ScramUsers
+from kafkawire.broker._tokens.service import Tokens
+from kafkawire.broker._tokens.stored import StoredTokens
 from kafkawire.broker.groups.service import Groups
 from kafkawire.broker.share.service import Shares
 from kafkawire.broker.transactions.service import Transactions
@@ -65,7 +67,6 @@ if TYPE_CHECKING:
     from kafkawire.broker._coordinator import Coordinator
     from kafkawire.broker._fetch.watch import Watch
     from kafkawire.broker._security.listeners import Listeners
-    from kafkawire.broker._security.scram_users import TokenLogin
     from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes, FileSystem
@@ -126,8 +127,8 @@ class Node:
         self.features = Features()
         """The finalized levels of features: `features.level(name)`."""
         self.scram_users = ScramUsers()
-        self.token_login: TokenLogin = no_token
-        """The login of a delegation token."""
+        self.tokens = Tokens(config, clock, self.journal, StoredTokens())
+        """The delegation tokens of the journal."""
         self.acls = Entries()
         """The access control entries of the journal."""
         self.quotas = Quotas(config, clock, StoredQuotas())

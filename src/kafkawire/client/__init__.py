@@ -14,6 +14,7 @@ from kafkawire._lazy import load_when_asked
 if TYPE_CHECKING:
     from kafkawire.client._admin.admin import Admin
     from kafkawire.client._admin.quotas import quota_entity_text
+    from kafkawire.client._admin.tokens import DelegationToken
     from kafkawire.client._admin.transactions import TransactionAdmin
     from kafkawire.client._admin.types import (
         AdminErrors,
@@ -101,6 +102,7 @@ __all__ = [
     "ConsumerGroupMetadata",
     "ConsumerRecord",
     "CorruptFetchError",
+    "DelegationToken",
     "FatalTransactionError",
     "FencedError",
     "GroupDescription",
@@ -164,6 +166,7 @@ _HOMES = {
     "ConsumerGroupMetadata": "_consume.commits",
     "ConsumerRecord": "_consume.records",
     "CorruptFetchError": "errors",
+    "DelegationToken": "_admin.tokens",
     "EARLIEST": "_consume.offsets",
     "FatalTransactionError": "errors",
     "FencedError": "errors",

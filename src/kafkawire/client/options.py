@@ -103,6 +103,7 @@ class ClientOptions:
     )
     sasl_plain_username: str | None = _named(None, "sasl.username", "sasl_username")
     sasl_plain_password: str | None = _named(None, "sasl.password", "sasl_password", secret=True)
+    sasl_token_auth: bool = False
     sasl_jaas_config: str | None = _named(None, secret=True)
     sasl_oauth_token_provider: Callable[[], Any] | None = None
     sasl_oauthbearer_token_endpoint_url: str | None = None
@@ -154,11 +155,17 @@ class ClientOptions:
                 raise OptionError(str(error)) from None
             if not {"username", "password"} <= given.keys():
                 raise OptionError("sasl_jaas_config: expected username and password")
-            return given["username"], given["password"], given.get("tokenauth", "").lower() == "true"
+            return given["username"], given["password"], self._is_token(given.get("tokenauth", "").lower() == "true")
         if self.sasl_plain_username is None or self.sasl_plain_password is None:
             needed = "sasl_plain_username and sasl_plain_password, or sasl_jaas_config"
             raise AuthenticationFailedError(f"SASL {self.sasl_mechanism} needs {needed}")
-        return self.sasl_plain_username, self.sasl_plain_password, False
+        return self.sasl_plain_username, self.sasl_plain_password, self._is_token(self.sasl_token_auth)
+
+    def _is_token(self, is_token: bool) -> bool:
+        if is_token and not self.sasl_mechanism.startswith("SCRAM"):
+            found = f"found sasl_mechanism={self.sasl_mechanism}"
+            raise OptionError(f"a delegation token logs in by SCRAM-SHA-256 or SCRAM-SHA-512, {found}")
+        return is_token
 
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context, or None for plain text."""

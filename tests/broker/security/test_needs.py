@@ -45,8 +45,11 @@ INDIRECT = {
     ("ShareFetch", Operation.READ, ResourceType.TOPIC),
     ("ShareAcknowledge", Operation.READ, ResourceType.TOPIC),
     ("AlterShareGroupOffsets", Operation.READ, ResourceType.TOPIC),
+    ("CreateDelegationToken", Operation.CREATE_TOKENS, ResourceType.USER),
+    ("DescribeDelegationToken", Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN),
+    ("DescribeDelegationToken", Operation.DESCRIBE_TOKENS, ResourceType.USER),
 }
-"""Needs with a test of their own: one of two is enough, or they show only in some states."""
+"""Needs with a test of their own: one of two is enough, or they show only in some states or connections."""
 FOR_BROKERS = {("FindCoordinator", Operation.CLUSTER_ACTION, ResourceType.CLUSTER)}
 """Needs of a form of the request that this broker refuses."""
 

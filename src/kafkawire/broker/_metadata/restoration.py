@@ -134,7 +134,10 @@ class _Plan:
         levels = taken_over(journal.state.features) if is_of_kafka else ()
         acls = journal.state.acls.records() if is_of_kafka else ()
         quotas = journal.state.quotas.records() if is_of_kafka else ()
-        change = encode_change([*levels, *acls, *quotas, *adoption.changes(self._node_id)], self._now)
+        users = journal.state.scram_users.records() if is_of_kafka else ()
+        tokens = journal.state.tokens.records() if is_of_kafka else ()
+        taken = [*levels, *acls, *quotas, *users, *tokens]
+        change = encode_change([*taken, *adoption.changes(self._node_id)], self._now)
         yield from found
         if change:
             words = "the journal is not what the directory holds"

@@ -21,6 +21,7 @@ from kafkawire.broker._metadata.journal.records import everything, registration
 from kafkawire.broker._metadata.journal.state import JournalState
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._quotas.service import Quotas
+from kafkawire.broker._tokens.service import Tokens
 from kafkawire.messages.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def _replay(node: Node) -> list[FeatureLevelRecord]:
     node.producer_ids.restore(state.next_producer_id)
     node.acls = state.acls
     node.scram_users = state.scram_users
+    node.tokens = Tokens(node.config, node.clock, node.journal, state.tokens)
     node.quotas = Quotas(node.config, node.clock, state.quotas)
     node.leader_epoch = state.leader_epoch
     return node.features.restore(state.features)
@@ -99,7 +101,8 @@ def _is_removed(node: Node, name: str) -> bool:
 
 def _shorten_journal(node: Node) -> None:
     topics = sum(1 + topic.partitions + len(topic.configs) for topic in node.topics)
-    live = 2 + topics + len(node.acls) + len(node.scram_users) + len(node.quotas.stored)
+    live = 2 + topics + len(node.acls) + len(node.scram_users) + len(node.tokens.stored)
+    live += len(node.quotas.stored)
     live += sum(len(own) for configs in node.own_settings.values() for own in configs.own.values())
     if len(node.journal) > JOURNAL_SLACK + 4 * live:
         node.journal.replace(everything(node))

@@ -1,4 +1,4 @@
-"""The periodic work of the broker: flushes, checkpoints, retention, compaction, removal of files.
+"""The periodic work of the broker: flushes, checkpoints, retention, compaction, removal of files and of expired tokens.
 
 Rules:
 - Slow work runs in a thread, one step after the other, while requests are served. Syncs use the same flusher as
@@ -56,6 +56,9 @@ class Maintenance:
         ):
             self._repeat(work, partial(self._node.config.integer, setting))
         self._repeat(self.remove_files, lambda: REMOVAL_MS)
+        if self._node.tokens.is_enabled:
+            interval = "delegation.token.expiry.check.interval.ms"
+            self._repeat(self.remove_tokens, partial(self._node.config.integer, interval))
 
     async def stop(self) -> None:
         """Start nothing more, and return when nothing is running."""
@@ -96,6 +99,11 @@ class Maintenance:
             except (KafkaWireError, OSError) as error:
                 self._report("removing files", (topic, index), log, error)
         await self._in_thread(self._node.logs.purge)
+
+    async def remove_tokens(self) -> None:
+        """Remove the delegation tokens that have expired."""
+        tokens = self._node.tokens
+        await self._node.changes.run(tokens.removal(tokens.expired()))
 
     async def compact(self) -> None:
         """Compact the logs whose settings ask for it and that have enough new records."""

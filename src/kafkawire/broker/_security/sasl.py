@@ -66,7 +66,7 @@ class ListenerSasl:
             return PlainExchange(self._users)
         if self._tokens is not None and mechanism == OAUTHBEARER:
             return OAuthExchange(self._tokens, node.clock.now)
-        return ScramExchange(mechanism, node.scram_users, node.token_login)
+        return ScramExchange(mechanism, node.scram_users, node.tokens.login)
 
     def _plain_users(self) -> Passwords:
         name = self._settings.name(JAAS, PLAIN)

@@ -73,11 +73,6 @@ TokenLogin = Callable[[str, str], Login | None]
 """The login of a delegation token by its id and the mechanism; None if there is no such token."""
 
 
-def no_token(token_id: str, mechanism: str) -> Login | None:
-    """The login of a node without delegation tokens."""
-    return None
-
-
 class ScramUsers:
     """All credentials.
 

@@ -50,6 +50,18 @@ def moment(text: str) -> datetime:
         raise argparse.ArgumentTypeError(f"{text!r}: expected {TIMES}") from None
 
 
+def span(text: str) -> int:
+    """A length of time in milliseconds, as the type of an argument.
+
+    >>> span("1h"), span("250")
+    (3600000, 250)
+    """
+    found = re.fullmatch(r"(\d{1,15})(ms|[smhd])?", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected milliseconds, or a time such as 30s, 15m, 12h or 7d")
+    return int(found[1]) * (1 if found[2] in (None, "ms") else _UNITS[found[2]] * 1000)
+
+
 def count(text: str) -> int:
     """A number from 0 on, as the type of an argument."""
     if not text.isdecimal():

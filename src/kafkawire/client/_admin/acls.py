@@ -8,8 +8,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from kafkawire.client._admin.controller import at_controller
 from kafkawire.client._admin.types import raise_errors
 from kafkawire.messages import (
     CreateAclsRequest,
@@ -18,7 +19,6 @@ from kafkawire.messages import (
     DeleteAclsResponse,
     DescribeAclsRequest,
     DescribeAclsResponse,
-    Message,
 )
 from kafkawire.messages.errors import error_for
 from kafkawire.wire.acls import Acl, AclFilter, Operation, Pattern, Permission, ResourceType
@@ -26,12 +26,15 @@ from kafkawire.wire.acls import Acl, AclFilter, Operation, Pattern, Permission, 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_Answer = TypeVar("_Answer", bound=Message)
+    from kafkawire.client._cluster.cluster import Cluster
+
 EVERY_ACL = AclFilter()
 
 
 class AclAdmin:
     """The methods of the admin client for access control lists."""
+
+    _cluster: Cluster
 
     async def create_acls(self, acls: Iterable[Acl]) -> None:
         """Create entries."""
@@ -50,7 +53,7 @@ class AclAdmin:
                 for acl in wanted
             ]
         )
-        answer = await self._at_controller(request, CreateAclsResponse)
+        answer = await at_controller(self._cluster, request, CreateAclsResponse)
         raise_errors(
             {
                 acl_text(acl): error_for(result.error_code, result.error_message)
@@ -70,7 +73,7 @@ class AclAdmin:
             operation=wanted.operation,
             permission_type=wanted.permission,
         )
-        answer = await self._at_controller(request, DescribeAclsResponse)
+        answer = await at_controller(self._cluster, request, DescribeAclsResponse)
         if answer.error_code:
             raise error_for(answer.error_code, answer.error_message)
         return sorted(
@@ -102,7 +105,7 @@ class AclAdmin:
                 for each in wanted
             ]
         )
-        answer = await self._at_controller(request, DeleteAclsResponse)
+        answer = await at_controller(self._cluster, request, DeleteAclsResponse)
         deleted: set[Acl] = set()
         errors = {}
         for each, result in zip(wanted, answer.filter_results, strict=True):
@@ -117,11 +120,6 @@ class AclAdmin:
                     deleted.add(acl)
         raise_errors(errors)
         return sorted(deleted)
-
-    async def _at_controller(
-        self, request: Message, answer: type[_Answer], *, older: tuple[int, Message] | None = None
-    ) -> _Answer:
-        raise NotImplementedError
 
 
 def acl_text(acl: Acl) -> str:

@@ -1,4 +1,4 @@
-"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, ACLs, users.
+"""The admin client: topics, partitions, configs, groups, transactions, offsets, records, ACLs, users, tokens.
 
 Rules:
 - A call that fails for one item raises its error; a call that fails for several raises AdminErrors with all of them.
@@ -9,12 +9,14 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from kafkawire.client._admin.acls import AclAdmin
+from kafkawire.client._admin.controller import at_controller
 from kafkawire.client._admin.groups import GroupAdmin
 from kafkawire.client._admin.quotas import QuotaAdmin
 from kafkawire.client._admin.share_groups import ShareGroupAdmin
+from kafkawire.client._admin.tokens import TokenAdmin
 from kafkawire.client._admin.transactions import TransactionAdmin
 from kafkawire.client._admin.types import (
     ClusterDescription,
@@ -58,13 +60,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-_Answer = TypeVar("_Answer", bound=Message)
 _SET, _DELETE = 0, 1
 _DOCUMENTED_FROM = 3
 _CREATES_ON_DEMAND_FROM = 4
 
 
-class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin, UserAdmin):
+class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin, UserAdmin, TokenAdmin):
     """Administers a cluster; options are `ClientOptions`, by keyword or as a dict of Kafka's names.
 
     `async with Admin(bootstrap_servers="localhost:9092") as admin: await admin.create_topics([NewTopic(name="t")])`
@@ -113,7 +114,7 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
         request = CreateTopicsRequest(
             topics=made, timeout_ms=self.options.request_timeout_ms, validate_only=validate_only
         )
-        answer = await self._at_controller(request, CreateTopicsResponse)
+        answer = await at_controller(self._cluster, request, CreateTopicsResponse)
         raise_errors(
             {each.name: error_for(each.error_code, each.error_message) for each in answer.topics if each.error_code}
         )
@@ -127,7 +128,7 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
             timeout_ms=self.options.request_timeout_ms,
         )
         older = DeleteTopicsRequest(topic_names=names, timeout_ms=self.options.request_timeout_ms)
-        answer = await self._at_controller(request, DeleteTopicsResponse, older=(5, older))
+        answer = await at_controller(self._cluster, request, DeleteTopicsResponse, older=(5, older))
         raise_errors(
             {
                 each.name or str(each.topic_id): error_for(each.error_code, each.error_message or each.name)
@@ -147,7 +148,7 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
             timeout_ms=self.options.request_timeout_ms,
             validate_only=validate_only,
         )
-        answer = await self._at_controller(request, CreatePartitionsResponse)
+        answer = await at_controller(self._cluster, request, CreatePartitionsResponse)
         raise_errors(
             {each.name: error_for(each.error_code, each.error_message) for each in answer.results if each.error_code}
         )
@@ -309,23 +310,6 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
     async def _know(self, topics: set[str]) -> None:
         if not topics <= self._cluster.metadata.topics.keys():
             await self.describe_topics(sorted(topics))
-
-    async def _at_controller(
-        self, request: Message, answer: type[_Answer], *, older: tuple[int, Message] | None = None
-    ) -> _Answer:
-        async def ask() -> _Answer:
-            known = self._cluster.metadata
-            node = known.controller_id if known.controller_id in known.nodes else self._cluster.any_node()
-            connection = await self._cluster.connection(node)
-            key = type(request).__schema__.key
-            assert key is not None
-            chosen = request
-            if older is not None and connection.version(key) <= older[0]:
-                chosen = older[1]
-            seconds = 2 * self.options.request_timeout_ms / 1000
-            return await connection.request(chosen, answer, timeout=seconds)
-
-        return await self._cluster.retry(type(request).__name__.removesuffix("Request"), ask)
 
     def _node_of(self, resource: ConfigResource) -> int:
         is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdecimal()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kafkawire.client._admin.quotas import ClientQuota, QuotaEntity
+    from kafkawire.client._admin.tokens import DelegationToken
     from kafkawire.client._admin.types import (
         ClusterDescription,
         ConfigEntry,
@@ -121,6 +122,22 @@ class Admin(BlockingClient):
 
     def delete_user(self, name: str, *, mechanism: str = DEFAULT_MECHANISM) -> None:
         self._run(self._client.delete_user(name, mechanism=mechanism))
+
+    def create_delegation_token(
+        self, *, owner: str | None = None, renewers: Iterable[str] = (), max_lifetime_ms: int = -1
+    ) -> DelegationToken:
+        return self._run(
+            self._client.create_delegation_token(owner=owner, renewers=renewers, max_lifetime_ms=max_lifetime_ms)
+        )
+
+    def renew_delegation_token(self, token: DelegationToken | bytes | str, *, period_ms: int = -1) -> int:
+        return self._run(self._client.renew_delegation_token(token, period_ms=period_ms))
+
+    def expire_delegation_token(self, token: DelegationToken | bytes | str, *, period_ms: int = -1) -> int:
+        return self._run(self._client.expire_delegation_token(token, period_ms=period_ms))
+
+    def describe_delegation_tokens(self, owners: Iterable[str] | None = None) -> list[DelegationToken]:
+        return self._run(self._client.describe_delegation_tokens(owners))
 
     def list_share_group_offsets(
         self, group: str, partitions: Iterable[TopicPartition] | None = None

@@ -11,22 +11,23 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
+from kafkawire.client._admin.controller import at_controller
 from kafkawire.client._admin.types import raise_errors
 from kafkawire.messages import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
-    Message,
 )
 from kafkawire.messages.errors import error_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_Answer = TypeVar("_Answer", bound=Message)
+    from kafkawire.client._cluster.cluster import Cluster
+
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
 QuotaEntity = Mapping[str, str | None]
 
@@ -41,6 +42,8 @@ class ClientQuota(NamedTuple):
 class QuotaAdmin:
     """The methods of the admin client for quotas."""
 
+    _cluster: Cluster
+
     async def describe_client_quotas(
         self, entity: QuotaEntity | None = None, *, any_of: Iterable[str] = (), strict: bool = False
     ) -> list[ClientQuota]:
@@ -52,7 +55,7 @@ class QuotaAdmin:
         ]
         components += (kind(entity_type=each, match_type=_ANY, match=None) for each in any_of)
         request = DescribeClientQuotasRequest(components=components, strict=strict)
-        answer = await self._at_controller(request, DescribeClientQuotasResponse)
+        answer = await at_controller(self._cluster, request, DescribeClientQuotasResponse)
         if answer.error_code:
             raise error_for(answer.error_code, answer.error_message)
         found = [
@@ -86,7 +89,7 @@ class QuotaAdmin:
             ],
             validate_only=validate_only,
         )
-        answer = await self._at_controller(request, AlterClientQuotasResponse)
+        answer = await at_controller(self._cluster, request, AlterClientQuotasResponse)
         raise_errors(
             {
                 quota_entity_text({part.entity_type: part.entity_name for part in each.entity}): error_for(
@@ -96,11 +99,6 @@ class QuotaAdmin:
                 if each.error_code
             }
         )
-
-    async def _at_controller(
-        self, request: Message, answer: type[_Answer], *, older: tuple[int, Message] | None = None
-    ) -> _Answer:
-        raise NotImplementedError
 
 
 def quota_entity_text(entity: QuotaEntity) -> str:

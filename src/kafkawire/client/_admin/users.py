@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire.client._admin.controller import at_controller
 from kafkawire.client._admin.types import raise_errors
 from kafkawire.client.errors import OptionError
 from kafkawire.messages import (
@@ -18,14 +19,14 @@ from kafkawire.messages import (
     AlterUserScramCredentialsResponse,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
-    Message,
 )
 from kafkawire.messages.errors import error_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_Answer = TypeVar("_Answer", bound=Message)
+    from kafkawire.client._cluster.cluster import Cluster
+
 _NUMBERS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -45,11 +46,13 @@ class ScramUser(NamedTuple):
 class UserAdmin:
     """The methods of the admin client for SCRAM users."""
 
+    _cluster: Cluster
+
     async def describe_users(self, names: Iterable[str] | None = None) -> list[ScramUser]:
         """The credentials of users, by default of all, without secrets."""
         wanted = None if names is None else [DescribeUserScramCredentialsRequest.UserName(name=each) for each in names]
-        answer = await self._at_controller(
-            DescribeUserScramCredentialsRequest(users=wanted), DescribeUserScramCredentialsResponse
+        answer = await at_controller(
+            self._cluster, DescribeUserScramCredentialsRequest(users=wanted), DescribeUserScramCredentialsResponse
         )
         if answer.error_code:
             raise error_for(answer.error_code, answer.error_message)
@@ -85,15 +88,10 @@ class UserAdmin:
         await self._alter_user(AlterUserScramCredentialsRequest(deletions=[deletion]))
 
     async def _alter_user(self, request: AlterUserScramCredentialsRequest) -> None:
-        answer = await self._at_controller(request, AlterUserScramCredentialsResponse)
+        answer = await at_controller(self._cluster, request, AlterUserScramCredentialsResponse)
         raise_errors(
             {each.user: error_for(each.error_code, each.error_message) for each in answer.results if each.error_code}
         )
-
-    async def _at_controller(
-        self, request: Message, answer: type[_Answer], *, older: tuple[int, Message] | None = None
-    ) -> _Answer:
-        raise NotImplementedError
 
 
 def _number(mechanism: str) -> int:

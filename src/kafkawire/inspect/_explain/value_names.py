@@ -15,15 +15,24 @@ from uuid import UUID
 from kafkawire.log.internal_topics import TRANSACTION_STATES
 from kafkawire.messages import UnknownMessageError, api
 from kafkawire.messages.errors import ErrorCode
+from kafkawire.wire.acls import Operation, PatternType, Permission, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from enum import IntEnum
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_TIME: Final = 253402300799999
 _NOT_ASKED_FOR: Final = -(2**31)
 
 METADATA_TOPIC_ID: Final = UUID(int=1)
+
+
+def _words(kind: type[IntEnum], **others: str) -> dict[int, str]:
+    """The names of numbers as words; some are not those of the names."""
+    words = {each.value: others.get(each.name.lower(), each.name.lower().replace("_", " ")) for each in kind}
+    return {0: "unknown", **words}
+
 
 _CONFIG_RESOURCES: Final = {
     0: "unknown",
@@ -33,13 +42,8 @@ _CONFIG_RESOURCES: Final = {
     16: "client metrics",
     32: "group",
 }
-_ACL_RESOURCES: Final = dict(
-    enumerate(("unknown", "any", "topic", "group", "cluster", "transactional id", "delegation token", "user"))
-)
-_OPERATIONS: Final = (
-    *("unknown", "any", "all", "read", "write", "create", "delete", "alter", "describe", "cluster action"),
-    *("describe configs", "alter configs", "idempotent write", "create tokens", "describe tokens", "two-phase commit"),
-)
+_ACL_RESOURCES: Final = _words(ResourceType)
+_OPERATIONS: Final = _words(Operation, two_phase_commit="two-phase commit")
 _RECOVERY: Final = {0: "recovered", 1: "recovering"}
 _ISOLATION: Final = {0: "read uncommitted", 1: "read committed"}
 _SCRAM: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
@@ -71,8 +75,8 @@ _NAMES: Final[Mapping[str, Mapping[int, str]]] = {
     "acks": {-1: "all in-sync replicas", 0: "no response", 1: "the leader"},
     "isolation_level": _ISOLATION,
     "replica_id": {-1: "a consumer", -2: "a debugging consumer"},
-    "permission_type": dict(enumerate(("unknown", "any", "deny", "allow"))),
-    "pattern_type": dict(enumerate(("unknown", "any", "match", "literal", "prefixed"))),
+    "permission_type": _words(Permission),
+    "pattern_type": _words(PatternType),
     "mechanism": _SCRAM,
     "config_operation": dict(enumerate(("set", "delete", "append", "subtract"))),
     "config_source": _CONFIG_SOURCES,
@@ -185,7 +189,7 @@ def _by_name(message: str, attribute: str) -> Callable[[Any], str] | None:
     if attribute in ("resource_type", "resource_type_filter"):
         names = _ACL_RESOURCES if about_acls else _CONFIG_RESOURCES
     elif attribute == "operation" and about_acls:
-        names = dict(enumerate(_OPERATIONS))
+        names = _OPERATIONS
     elif attribute in _PATTERN_TYPES:
         names = _NAMES["pattern_type"]
     elif attribute == "source" and message == "DescribeConfigsResponse":
@@ -198,7 +202,7 @@ def _by_name(message: str, attribute: str) -> Callable[[Any], str] | None:
 def _operations(bits: int) -> str:
     if bits == _NOT_ASKED_FOR:
         return "not asked for"
-    return ", ".join(name for bit, name in enumerate(_OPERATIONS) if bits >> bit & 1)
+    return ", ".join(name for bit, name in _OPERATIONS.items() if bits >> bit & 1)
 
 
 def _topic_id(value: UUID) -> str:

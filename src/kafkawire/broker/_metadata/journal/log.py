@@ -1,4 +1,4 @@
-"""The durable metadata of the node, in Kafka's own records: topics, settings, producer ids, features, ACLs.
+"""The durable metadata of the node, in Kafka's own records: topics, settings, producer ids, features, ACLs, tokens.
 
 The journal is the partition `__cluster_metadata-0`, an ordinary log. So a torn write at its end is cut off as in any
 other, and `kafka-dump-log --cluster-metadata-decoder` prints it.
@@ -23,11 +23,13 @@ from kafkawire.messages import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
@@ -50,6 +52,7 @@ _KINDS: Final[dict[int, type[Message]]] = {
     3: PartitionRecord,
     4: ConfigRecord,
     9: RemoveTopicRecord,
+    10: DelegationTokenRecord,
     11: UserScramCredentialRecord,
     12: FeatureLevelRecord,
     14: ClientQuotaRecord,
@@ -57,6 +60,7 @@ _KINDS: Final[dict[int, type[Message]]] = {
     18: AccessControlEntryRecord,
     19: RemoveAccessControlEntryRecord,
     22: RemoveUserScramCredentialRecord,
+    26: RemoveDelegationTokenRecord,
 }
 _CODES: Final = {kind: code for code, kind in _KINDS.items()}
 

@@ -53,6 +53,7 @@ def everything(node: Node) -> Iterator[Message]:
     yield from node.features.records()
     yield from node.acls.records()
     yield from node.scram_users.records()
+    yield from node.tokens.stored.records()
     yield from node.quotas.stored.records()
     for name, values in node.config.changed.items():
         yield from config_records(BROKER_RESOURCE, name, values)

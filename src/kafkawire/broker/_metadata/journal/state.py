@@ -1,4 +1,4 @@
-"""The state that the journal describes: topics, settings, producer ids, features, ACLs, users, the leader epoch.
+"""The state that the journal describes: topics, settings, producer ids, features, ACLs, users, tokens, leader epoch.
 
 Rules:
 - Records apply in order. A record about a topic that the journal never created is skipped and counted: the record
@@ -15,15 +15,18 @@ from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._metadata.topics import NO_ID, Topic, Topics
 from kafkawire.broker._quotas.stored import StoredQuotas
 from kafkawire.broker._security.scram_users import ScramUsers
+from kafkawire.broker._tokens.stored import StoredTokens
 from kafkawire.messages import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
@@ -63,6 +66,7 @@ class JournalState:
         """The stated level of each feature; a feature that is turned off is stated as 0."""
         self.acls = Entries()
         self.scram_users = ScramUsers()
+        self.tokens = StoredTokens()
         self.quotas = StoredQuotas()
         self.next_producer_id = 0
         self.leader_epoch = 0
@@ -94,6 +98,8 @@ class JournalState:
                 self.acls.remove(change.id)
             case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
                 self.scram_users.apply(change)
+            case DelegationTokenRecord() | RemoveDelegationTokenRecord():
+                self.tokens.apply(change)
             case ClientQuotaRecord():
                 self.quotas.apply(change)
             case RegisterBrokerRecord():
