@@ -20,10 +20,13 @@ EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("numpy", "pyarrow"), "arrow"),
     **dict.fromkeys(("cramjam", "fastcrc", "isal", "lz4", "zstandard"), "codecs"),
     **dict.fromkeys(("py4j", "pyspark"), "spark"),
+    **dict.fromkeys(("fastavro", "jsonschema", "protobuf"), "values"),
     "cryptography": "security",
     "uvloop": "server",
 }
 """The extra that installs a library."""
+_MODULES: Final[Mapping[str, str]] = {"google": "protobuf", "referencing": "jsonschema"}
+"""The library that has a module of another name."""
 
 
 def missing_extra(error: ImportError, user: str) -> MissingExtraError | None:
@@ -33,6 +36,7 @@ def missing_extra(error: ImportError, user: str) -> MissingExtraError | None:
     "read_captures needs the library pyarrow, which is not installed: pip install 'kafkawire[arrow]'"
     """
     library = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    library = _MODULES.get(library, library)
     if library not in EXTRAS:
         return None
     words = f"{user} needs the library {library}, which is not installed: pip install 'kafkawire[{EXTRAS[library]}]'"

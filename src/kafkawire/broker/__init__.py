@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._metadata.journal.files import examine as examine_journal
     from kafkawire.broker._metadata.restoration import plan as plan_restoration
     from kafkawire.broker._metadata.topics import Topic
-    from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, Endpoint
+    from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, Endpoint
     from kafkawire.broker._ops.metrics_http import MetricsPage
     from kafkawire.broker._ops.process import new_loop, own_process
     from kafkawire.broker._security.development_certificates import DevelopmentAuthority
@@ -48,6 +48,7 @@ _HOMES = {
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
+    "CannotListenError": "_net.listeners",
     "CloseConnectionError": "_dispatch.registry",
     "DEFAULT_HOST": "_net.listeners",
     "DEFAULT_PORT": "_net.listeners",

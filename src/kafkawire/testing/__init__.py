@@ -18,6 +18,7 @@ from kafkawire._lazy import load_when_asked
 if TYPE_CHECKING:
     from kafkawire.testing._async_broker import AsyncBroker
     from kafkawire.testing._faults import ImpossibleOrderError, UnusedFaultError
+    from kafkawire.testing._registry import RunningRegistry
     from kafkawire.testing._requests import RecordedRequest
     from kafkawire.testing._running import RunningBroker, UnknownSettingError, WaitTimeoutError
     from kafkawire.testing.faulty_files import Fault, FaultyFiles
@@ -31,6 +32,7 @@ __all__ = [
     "ManualClock",
     "RecordedRequest",
     "RunningBroker",
+    "RunningRegistry",
     "UnknownSettingError",
     "UnusedFaultError",
     "WaitTimeoutError",
@@ -45,6 +47,7 @@ _HOMES = {
     "ManualClock": "manual_clock",
     "RecordedRequest": "_requests",
     "RunningBroker": "_running",
+    "RunningRegistry": "_registry",
     "UnknownSettingError": "_running",
     "UnusedFaultError": "_faults",
     "WaitTimeoutError": "_running",

@@ -230,7 +230,7 @@ class RunningBroker(FaultCalls):
         async def create() -> list[Topic | KafkaError]:
             return await self.broker.node.create_topics([NewTopic(name, partitions, _settings(configs or {}))])
 
-        (made,) = self._await(create())
+        (made,) = self.run_coroutine(create())
         if isinstance(made, KafkaError):
             raise made
 
@@ -272,7 +272,7 @@ class RunningBroker(FaultCalls):
                 await durable
             return written.base_offset
 
-        return self._await(append())
+        return self.run_coroutine(append())
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """The records of a topic by partition and offset, or those of one partition."""
@@ -302,7 +302,7 @@ class RunningBroker(FaultCalls):
         loop.call_soon_threadsafe(run)
         return done.result()
 
-    def _await(self, work: Coroutine[Any, Any, T]) -> T:
+    def run_coroutine(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the broker's loop."""
         try:
             loop = self._running_loop()

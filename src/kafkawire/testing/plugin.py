@@ -5,6 +5,7 @@ Rules:
 - `kafka_topic` is a topic in it, named after the test.
 - `kafka_broker_session` is one broker for the whole run, for tests that share it; each uses topics of its own.
 - `async_kafka_broker` is the same as `kafka_broker`, with coroutines for the calls that wait.
+- `schema_registry` is a Schema Registry that keeps its data in `kafka_broker`.
 - A fault that no request met fails its test.
 - `kafka_broker_factory` starts brokers with settings or data directories, and stops them after the test.
 - The broker is imported when a test first uses one.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkawire.testing._async_broker import AsyncBroker
+    from kafkawire.testing._registry import RunningRegistry
     from kafkawire.testing._running import RunningBroker
 
 LONGEST_NAME = 249
@@ -63,6 +65,15 @@ def async_kafka_broker() -> Iterator[AsyncBroker]:
     made = AsyncBroker()
     with made.broker:
         yield made
+
+
+@pytest.fixture
+def schema_registry(kafka_broker: RunningBroker) -> Iterator[RunningRegistry]:
+    """A Schema Registry for this test, beside `kafka_broker`; `schema_registry.url` is its address."""
+    from kafkawire.testing._registry import RunningRegistry
+
+    with RunningRegistry(kafka_broker) as registry:
+        yield registry
 
 
 @pytest.fixture

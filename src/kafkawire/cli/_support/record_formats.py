@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kafkawire.client import ConsumerRecord
 
@@ -79,8 +79,8 @@ def formatter(text: str, null: bytes = b"") -> Callable[[ConsumerRecord], bytes]
     return write
 
 
-def as_json(record: ConsumerRecord) -> bytes:
-    """A record in kcat's JSON envelope, as one line."""
+def as_json(record: ConsumerRecord, decoded: Mapping[str, Any] = {}, fault: str = "") -> bytes:
+    """A record in kcat's JSON envelope, as one line; `decoded` are the key and the value if they were decoded."""
     envelope: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
@@ -90,8 +90,13 @@ def as_json(record: ConsumerRecord) -> bytes:
     }
     if record.headers:
         envelope["headers"] = [part for name, value in record.headers for part in (name, _lossy(value))]
-    put_bytes(envelope, "key", record.key)
-    put_bytes(envelope, "payload", record.value)
+    for name, side, data in (("key", "key", record.key), ("payload", "value", record.value)):
+        if side in decoded:
+            envelope[name] = decoded[side]
+        else:
+            put_bytes(envelope, name, data)
+    if fault:
+        envelope["fault"] = fault
     return json.dumps(envelope, ensure_ascii=False).encode() + b"\n"
 
 

@@ -4,6 +4,7 @@ Rules:
 - A group starts at its committed offsets, and at the beginning if it has none, unless -o says otherwise.
 - Only offsets after printed records are committed. So a group that printed nothing stays as it was.
 - Arrow is needed only to write Parquet.
+- Parquet with -s has decoded columns. With --bad-values bytes it also has columns for faults and their bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafkawire.cli._support.clients import add_client_options, admin_config, client_config, ending_in_order
 from kafkawire.cli._support.numbers import count
@@ -20,6 +21,7 @@ from kafkawire.cli._support.progress import Progress
 from kafkawire.cli._support.read_ranges import find_ranges, parse_offsets
 from kafkawire.cli._support.record_formats import as_json, formatter, unescape
 from kafkawire.cli._support.topic_names import find_topics, is_pattern, split_names
+from kafkawire.cli._support.values import add_value_options, as_text, decoders_of, serdes_of, take_registry_options
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from kafkawire.cli._support.read_ranges import OffsetSpec, Ranges
+    from kafkawire.cli._support.values import Serdes
     from kafkawire.client import ConsumerRecord, TopicPartition
     from kafkawire.client.blocking import Consumer
 
@@ -36,11 +39,14 @@ EXAMPLES = (
     "kafkawire consume orders -o -10 -f '%t-%p@%o %k: %s\\n'",
     "kafkawire consume orders -o beginning -o orders.parquet",
     "kafkawire consume -G billing orders payments --json",
+    "kafkawire consume orders -e -J -s value=avro -r http://localhost:8081",
+    "kafkawire consume orders -e -s key=i -s value=protobuf:orders.proto#Order",
     "kafkawire consume -G billing orders -o beginning -e",
     "kafkawire consume orders -e --isolation read_committed",
 )
 _RESETS: Final = {"": "earliest", "stored": "earliest", "beginning": "earliest", "end": "latest"}
 _COMMIT_SECONDS: Final = 5.0
+_ON_BAD: Final[dict[str, Literal["raise", "column", "drop"]]] = {"fail": "raise", "bytes": "column", "skip": "drop"}
 _LOOK_FOR_END_MS: Final = 200
 
 
@@ -94,6 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-Z", dest="show_null", action="store_true", help="print NULL for a null key or value")
     parser.add_argument("-u", dest="unbuffered", action="store_true", help="flush the output after each record")
     parser.add_argument("-q", dest="quiet", action="store_true", help="do not show progress")
+    add_value_options(parser)
     add_client_options(parser)
 
 
@@ -104,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     files = [text for text in args.places if text.endswith(".parquet")]
     spec = parse_offsets([text for text in args.places if text not in files])
     _refuse_contradictions(args, spec, files)
+    args.registry_options = take_registry_options(args)
     if args.group:
         return _print_group(args, topics, spec)
     if files:
@@ -137,7 +145,7 @@ def _print_all(
     args: argparse.Namespace,
     note: Callable[[ConsumerRecord], None] = lambda record: None,
 ) -> int:
-    write = _writer(args)
+    write = _writer(args, serdes_of(args, args.registry_options))
     out = sys.stdout.buffer
     left = args.count
     if left == 0:
@@ -155,9 +163,24 @@ def _print_all(
     return 0
 
 
-def _writer(args: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
-    if args.json:
-        return as_json
+def _writer(args: argparse.Namespace, serdes: Serdes | None) -> Callable[[ConsumerRecord], bytes]:
+    if serdes is None:
+        return as_json if args.json else _text_writer(args)
+    write = None if args.json else _text_writer(args)
+
+    def write_decoded(record: ConsumerRecord) -> bytes:
+        found = serdes.decoded(record)
+        if found is None:
+            return b""
+        if write is None:
+            return as_json(record, *found)
+        parts: dict[str, Any] = {side: as_text(value) for side, value in found[0].items()}
+        return write(record._replace(**parts))
+
+    return write_decoded
+
+
+def _text_writer(args: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
     null = b"NULL" if args.show_null else b""
     if args.format is not None:
         return formatter(args.format, null)
@@ -272,21 +295,33 @@ def _write_parquet(args: argparse.Namespace, topics: list[str], spec: OffsetSpec
     import pyarrow as pa
     from pyarrow import parquet
 
-    from kafkawire.client import ARROW_COLUMNS, BulkReader
+    from kafkawire.client import BulkReader
     from kafkawire.records import RECORD_SCHEMA
+    from kafkawire.values import ValueColumns
 
-    schema = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *RECORD_SCHEMA])
+    decoders = decoders_of(args, args.registry_options, topics) if args.serdes else {}
+    values = ValueColumns(**decoders, bad=_ON_BAD[args.bad_values]) if decoders else None
+    fields = {
+        field.name: field
+        for field in (
+            *(pa.field("topic", pa.string()), pa.field("partition", pa.int32())),
+            *RECORD_SCHEMA,
+            *(values.fields() if values else ()),
+        )
+    }
+    columns = list(fields)
     unfinished = path.with_name(f"{path.name}.part")
     left = sys.maxsize if args.count is None else args.count
     ranges = _ranges(args, topics, spec)
     with BulkReader(config=client_config(args, isolation_level=args.isolation)) as reader:
         try:
             with (
-                parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer,
+                parquet.ParquetWriter(unfinished, pa.schema(fields.values()), compression="zstd") as writer,
                 _progress(args, ranges) as progress,
             ):
                 for (topic, number), (start, end) in ranges.items():
-                    for batch in reader.read(topic, number, start, end, columns=ARROW_COLUMNS) if left else ():
+                    found = reader.read(topic, number, start, end, columns=columns, values=values) if left else ()
+                    for batch in found:
                         part = batch.slice(0, left)
                         writer.write_batch(part)
                         progress.advance(part.num_rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ EXAMPLES = (
     "kafkawire serve",
     "kafkawire serve --port 9094 --data /var/lib/kafkawire -c num.partitions=3",
     "kafkawire serve --memory --port 0",
+    "kafkawire serve --registry",
     "kafkawire serve --secure --host 0.0.0.0 -c advertised.listeners=SASL_SSL://kafka.example:9092",
     "kafkawire serve --host 0.0.0.0 -c advertised.listeners=PLAINTEXT://kafka.example:9092 --metrics-port 9400",
 )
@@ -53,6 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="properties file with settings")
     parser.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus on this port")
+    parser.add_argument(
+        "--registry",
+        nargs="?",
+        const=-1,
+        type=_port,
+        metavar="PORT",
+        help="also run a Schema Registry for tests, without security, on this port (8081); 0 chooses a free port",
+    )
     parser.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="format of log lines (default: text)"
     )
@@ -101,7 +111,7 @@ def _run(args: argparse.Namespace) -> int:
     for name, near in broker.config.unknown().items():
         _log.warning("%s is not a setting of this broker%s", name, f"; did you mean {near}?" if near else "")
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(_serve(broker, args.metrics_port, None if data is None else Path(data), secured))
+        return runner.run(_serve(broker, args, None if data is None else Path(data), secured))
 
 
 def _port(text: str) -> int:
@@ -129,23 +139,30 @@ def _directory(config: dict[str, str]) -> Path:
     return Path((config.get("log.dirs") or config.get("log.dir") or "kafkawire-data").split(",")[0].strip())
 
 
-async def _serve(broker: Broker, metrics_port: int | None, data: Path | None, secured: SecureStart | None) -> int:
+async def _serve(broker: Broker, args: argparse.Namespace, data: Path | None, secured: SecureStart | None) -> int:
     from kafkawire import _platforms as platforms
     from kafkawire.broker import Endpoint, MetricsPage
 
     stopping = asyncio.Event()
     platforms.call_on_signals(asyncio.get_running_loop(), stopping.set)
-    async with broker:
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(broker)
         for line in _places(broker, "in memory" if data is None else f"data in {data}"):
             print(line, flush=True)
         if secured is not None:
             for line in _client_settings(secured, broker.bootstrap):
                 print(line, flush=True)
         page = MetricsPage(broker)
-        if metrics_port is not None:
-            host = next(iter(broker.listeners.values())).host
-            place = Endpoint(host or "localhost", await page.listen(host, metrics_port))
+        host = next(iter(broker.listeners.values())).host
+        if args.metrics_port is not None:
+            place = Endpoint(host or "localhost", await page.listen(host, args.metrics_port))
             print(f"metrics on http://{place}/metrics", flush=True)
+        if args.registry is not None:
+            from kafkawire.registry import DEFAULT_PORT, RegistryServer
+
+            port = DEFAULT_PORT if args.registry < 0 else args.registry
+            registry = await stack.enter_async_context(RegistryServer(broker, host=host, port=port))
+            print(f"Schema Registry on {registry.url}", flush=True)
         await stopping.wait()
         await page.close()
     return 0

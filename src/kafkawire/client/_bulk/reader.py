@@ -21,12 +21,13 @@ from kafkawire.client._consume.offsets import EARLIEST, LATEST, ask_leaders
 from kafkawire.client._consume.records import located
 from kafkawire.client.errors import ClientError
 from kafkawire.client.options import ConsumerOptions, read_options
-from kafkawire.records import CorruptRecordError, batches_to_arrow
+from kafkawire.records import RECORD_SCHEMA, CorruptRecordError, batches_to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kafkawire.client._consume.records import Chunk
+    from kafkawire.values import ValueColumns
 
 FETCH_BYTES: Final = 2 * 1024 * 1024
 
@@ -121,18 +122,24 @@ class BulkReader:
         columns: Sequence[str] | None = None,
         isolation: str = "",
         fetch_bytes: int = FETCH_BYTES,
+        values: ValueColumns | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The records of a range as Arrow batches; without `end`, up to the current end of the partition.
 
         Columns are those of `kafkawire.records.to_arrow`, and topic and partition. A batch holds the records of one
-        fetch, in parts of about 8 MiB at most.
+        fetch, in parts of about 8 MiB at most. With `values`, keys and values are decoded by their schemas.
         """
         if end is None:
             end = self.latest(topic, [partition], isolation=isolation)[partition]
-        decoder = ArrowDecoder(columns, verify=self.options.check_crcs, end=end)
+        names = None if values is None else values.names(RECORD_SCHEMA.names) if columns is None else list(columns)
+        stored = columns if values is None or names is None else values.stored(names)
+        decoder = ArrowDecoder(stored, verify=self.options.check_crcs, end=end)
         place = TopicPartition(topic, partition)
         chunks = self._chunks(place, start, end, isolation, fetch_bytes)
-        return (part for chunk in chunks for part in decoder.parts(chunk, place))
+        parts = (part for chunk in chunks for part in decoder.parts(chunk, place))
+        if values is None or names is None:
+            return parts
+        return (values.decode(part, names, str(place)) for part in parts)
 
     def read_batches(
         self, topic: str, partition: int, start: int, end: int, *, isolation: str = "", fetch_bytes: int = FETCH_BYTES

@@ -1,0 +1,1 @@
+"""Avro: schemas, values as Python objects and as columns, and the rules of evolution."""

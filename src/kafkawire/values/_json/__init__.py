@@ -1,0 +1,1 @@
+"""JSON Schema: values as Python objects and as columns."""

@@ -1,0 +1,1 @@
+"""Protobuf: schema texts, values as Python objects and as columns."""
