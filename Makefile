@@ -12,7 +12,7 @@ MINUTES ?= 10
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test again torture interop check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture browser interop check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ again: $(BUILT) ## the tests that failed last, alone on the machine; then the Py
 torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods, transactions; MINUTES=30 SEED=7 ONLY=kills,power
 	$(BIN)/python -m torture $(if $(ROUNDS),--rounds $(ROUNDS),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
+browser: $(BUILT) ## the page in a real browser (Debian's chromium); says what is missing where there is none
+	$(BIN)/python -m pytest -q -m browser tests/browser
+
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop
 	$(BIN)/python -m benchmarks apache
@@ -62,6 +65,7 @@ check: $(BUILT) docs ## format, lint, types, layers, schemas, generated files, d
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.prose
+	$(BIN)/python -m tools.frontend
 	$(BIN)/python -m tools.generate --check
 
 docs: $(BUILT) ## the documentation as a site in build/site, links and references checked; needs no network

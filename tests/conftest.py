@@ -36,14 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
     config.addinivalue_line("markers", "wheel: needs a wheel in dist, which `make wheel` builds")
     config.addinivalue_line("markers", "torture: the short form of `make torture`")
+    config.addinivalue_line("markers", "browser: needs Debian's chromium, which playwright drives")
     config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip files whose tests `-m` leaves out, because importing them takes seconds: interop, and all but twins."""
+    """Skip files whose tests `-m` leaves out, because importing them takes seconds: browser, interop, all but twins."""
     wanted = config.option.markexpr
-    if collection_path.name == "interop":
-        return not any("interop" in each for each in (wanted, *config.args)) or None
+    if collection_path.name in ("browser", "interop"):
+        return not any(collection_path.name in each for each in (wanted, *config.args)) or None
     if wanted != "twin" or not collection_path.name.startswith("test_"):
         return None
     return "mark.twin" not in collection_path.read_text("utf-8") or None

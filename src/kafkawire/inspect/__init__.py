@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from kafkawire.inspect._diagnose.levels import LEVELS
     from kafkawire.inspect._diagnose.registry import Rule, apply_rules, find_incidents, rule
     from kafkawire.inspect._diagnose.thresholds import Thresholds
+    from kafkawire.inspect._explain.asked import Asked, Explained, explain_as, repair_as
+    from kafkawire.inspect._explain.asked import Kind as AskedKind
+    from kafkawire.inspect._explain.differences import Difference, differences
+    from kafkawire.inspect._explain.differences import Side as DifferenceSide
     from kafkawire.inspect._explain.explain import (
         Explanation,
         explain_message,
@@ -63,6 +67,10 @@ if TYPE_CHECKING:
     )
     from kafkawire.inspect._explain.placeholders import with_holes
     from kafkawire.inspect._explain.repair import Repair, find_repair
+    from kafkawire.inspect._explain.tree import Node as ExplainedNode
+    from kafkawire.inspect._explain.tree import Space as ExplainedSpace
+    from kafkawire.inspect._explain.tree import joined as joined_path
+    from kafkawire.inspect._explain.tree import walk as explain_walk
     from kafkawire.inspect._explain.value_names import api_name
     from kafkawire.inspect._explain.versions import Change as FieldChange
     from kafkawire.inspect._explain.versions import WireField, changes_between, fields_of
@@ -79,6 +87,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._render.brief import records_text, shortened
     from kafkawire.inspect._render.json import render_json
     from kafkawire.inspect._render.text import render_text
+    from kafkawire.inspect._render.values import value_text
     from kafkawire.inspect._tables.exchange_bodies import body_columns
     from kafkawire.inspect._tables.old_names import (
         OLD_NAMES,
@@ -155,6 +164,8 @@ _HOMES: Final = {
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
+    "Asked": "_explain.asked",
+    "AskedKind": "_explain.asked:Kind",
     "BATCH_COLUMNS": "_tables.schemas",
     "BatchAggregates": "_diagnose.aggregates",
     "BatchTotals": "_diagnose.aggregates",
@@ -162,7 +173,12 @@ _SHARED = {
     "Capture": "_capture.connections",
     "CaptureError": "_capture.packets",
     "DamagedLog": "_diagnose.aggregates",
+    "Difference": "_explain.differences",
+    "DifferenceSide": "_explain.differences:Side",
     "DumpedPackets": "_hexdump.conversation",
+    "Explained": "_explain.asked",
+    "ExplainedNode": "_explain.tree:Node",
+    "ExplainedSpace": "_explain.tree:Space",
     "EXCHANGES": "_tables.schemas",
     "FINDINGS": "_tables.schemas",
     "FieldChange": "_explain.versions:Change",
@@ -198,11 +214,14 @@ _SHARED = {
     "apply_rules": "_diagnose.registry",
     "as_microseconds": "_tables.rows",
     "changes_between": "_explain.versions",
+    "differences": "_explain.differences",
     "error_row": "_logdir.tables",
+    "explain_as": "_explain.asked",
     "body_columns": "_tables.exchange_bodies",
     "explain_exchange": "_tables.selection",
     "explain_requests": "_explain.guess",
     "explain_responses": "_explain.guess",
+    "explain_walk": "_explain.tree:walk",
     "explain_unrecognised": "_explain.guess",
     "fault_text": "_logdir.tables",
     "fields_of": "_explain.versions",
@@ -212,6 +231,7 @@ _SHARED = {
     "follower_of": "_transactions.tables",
     "findings_table": "_diagnose.findings",
     "is_packed": "_capture.files",
+    "joined_path": "_explain.tree:joined",
     "logged_transaction": "_diagnose.evidence",
     "map_file": "_capture.files",
     "map_stream": "_capture.files",
@@ -223,6 +243,7 @@ _SHARED = {
     "raw_or_hex": "_hexdump.hex",
     "read_hex": "_hexdump.hex",
     "records_text": "_render.brief",
+    "repair_as": "_explain.asked",
     "render_json": "_render.json",
     "render_text": "_render.text",
     "select_columns": "_tables.old_names",
@@ -231,6 +252,7 @@ _SHARED = {
     "shortened": "_render.brief",
     "stream_part": "_parallel.part",
     "traffic_table": "_transactions.tables",
+    "value_text": "_render.values",
     "versions_that_fit": "_explain.guess",
     "warn_of_old_names": "_tables.old_names",
     "with_holes": "_explain.placeholders",

@@ -5,6 +5,8 @@ Rules:
   or record batches.
 - A fault does not stop the output. Everything that could be read is printed, with the fault in its place, and the exit
   code is 1. If another length of one field makes the rest parse, the tree with that length follows.
+- With --diff, the fields that differ from another input are printed instead, by their paths. The exit code is 1 if
+  there are some, as that of diff.
 - A guess is printed on stderr, so that the output is the same with and without the options.
 """
 
@@ -14,37 +16,31 @@ import shutil
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
 from kafkawire.cli.registry import UsageError
 from kafkawire.inspect import (
+    Asked,
     HexError,
-    UnknownBytesError,
-    explain_anything,
-    explain_message,
-    explain_records,
-    explain_request,
-    explain_requests,
-    explain_response,
-    explain_responses,
-    explain_unrecognised,
-    find_repair,
+    differences,
+    explain_as,
     packets_to_pcap,
     raw_or_hex,
     read_hex,
     render_json,
     render_text,
+    repair_as,
     versions_that_fit,
     with_holes,
 )
-from kafkawire.messages import UnknownMessageError, UnsupportedVersionError, message_names
+from kafkawire.messages import UnknownMessageError, UnsupportedVersionError
 
 if TYPE_CHECKING:
     import argparse
 
-    from kafkawire.inspect import Explanation, HexInput, Repair
+    from kafkawire.inspect import AskedKind, Difference, Explanation, HexInput
 
 HELP = "explain every byte of a frame, a message or a record batch"
 EXAMPLES = (
@@ -52,6 +48,7 @@ EXAMPLES = (
     "kafkawire decode capture.hex --response --api Fetch --version 12",
     "xxd request.bin | kafkawire decode -",
     "kafkawire decode 00000000000000000000.log --records",
+    "kafkawire decode before.bin --diff after.bin",
     "kafkawire decode --message ConsumerProtocolSubscription 0001 00000001 0001 61 ffffffff 00000000",
 )
 _WHICH = "use --response --api NAME --version N"
@@ -78,6 +75,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic", metavar="NAME", help="the topic of --records; keys and values of Kafka's internal topics are decoded"
     )
+    parser.add_argument(
+        "--diff", metavar="HEX|FILE", help="print the fields that differ in these bytes, which are read the same way"
+    )
     parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")
     parser.add_argument(
         "--describe", "--tree", action="store_true", help="also print the description of each field, below it"
@@ -98,9 +98,11 @@ def run(args: argparse.Namespace) -> int:
         explained = _explain(args, data)
     if given.holes:
         explained = [_with_holes(each, given.holes, args) for each in explained]
+    if args.diff is not None:
+        return _print_differences(args, explained)
     faults = 0
     for number, explanation in enumerate(explained, 1):
-        repair = _repair(args, explanation)
+        repair = repair_as(explanation, _asked(args))
         if args.json:
             rendered = render_json(explanation)
             if repair is not None:
@@ -182,28 +184,57 @@ def _from_dump(data: bytes, name: str) -> HexInput:
         raise UsageError(f"{name}: {error}") from error
 
 
+def _print_differences(args: argparse.Namespace, before: list[Explanation]) -> int:
+    """Print how the frames of `--diff` differ from these, frame by frame."""
+    data = _payload(_read([args.diff]))
+    after = _explain(args, data)
+    if len(before) != len(after):
+        raise UsageError(f"--diff: {len(before)} frames here and {len(after)} there, expected as many")
+    found = [
+        (number, each)
+        for number, (one, two) in enumerate(zip(before, after, strict=True), 1)
+        for each in differences(one.space, two.space)
+    ]
+    if args.json:
+        output.print_json(_difference_row(number, each) for number, each in found)
+        return 1 if found else 0
+    for number, each in found:
+        row = _difference_row(number, each)
+        frame = f"frame {number}: " if len(before) > 1 else ""
+        print(_paint(args, f"{frame}{each.path or 'all'}", "bold"))
+        if each.before is not None:
+            print(_paint(args, f"  - {row['before_offset']}  {row['before']}", "red"))
+        if each.after is not None:
+            print(_paint(args, f"  + {row['after_offset']}  {row['after']}", "green"))
+    if not found:
+        print("no differences")
+    return 1 if found else 0
+
+
+def _difference_row(number: int, each: Difference) -> dict[str, object]:
+    row: dict[str, object] = {"frame": number, "kind": each.kind, "path": each.path}
+    for name, side in (("before", each.before), ("after", each.after)):
+        if side is not None:
+            row |= {f"{name}_offset": side.node.offset, name: side.text}
+    return row
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    """The reading that the options ask for."""
+    kinds = ("request", "response", "message", "records")
+    kind = next((each for each in kinds if getattr(args, each)), "")
+    return Asked(cast("AskedKind", kind), args.api or "", args.version, args.message or "", args.topic)
+
+
 def _explain(args: argparse.Namespace, data: bytes) -> list[Explanation]:
     try:
-        if args.response:
-            return explain_responses(data, _api(args), args.version)
-        if args.message:
-            return [explain_message(data, _exact(args.message), args.version)]
+        explained = explain_as(data, _asked(args))
     except (UnknownMessageError, UnsupportedVersionError) as error:
         raise UsageError(str(error)) from error
-    if args.records:
-        return [explain_records(data, topic=args.topic)]
-    if args.request:
-        return explain_requests(data, args.version)
-    try:
-        explained = explain_anything(data)
-    except UnknownBytesError as error:
-        print(f"kafkawire: {error}; {_WHICH}, or --request, --message NAME, --records", file=sys.stderr)
-        return explain_unrecognised(data)
-    what = "record batches" if explained[0].kind == "records" else "a request"
-    if len(explained) > 1:
-        what = f"{len(explained)} requests"
-    print(f"kafkawire: taken as {what}", file=sys.stderr)
-    return explained
+    if explained.note:
+        help_ = f"; {_WHICH}, or --request, --message NAME, --records" if explained.unknown else ""
+        print(f"kafkawire: {explained.note}{help_}", file=sys.stderr)
+    return explained.trees
 
 
 def _with_holes(explanation: Explanation, holes: tuple[tuple[int, int], ...], args: argparse.Namespace) -> Explanation:
@@ -211,22 +242,6 @@ def _with_holes(explanation: Explanation, holes: tuple[tuple[int, int], ...], ar
     if note:
         print(f"kafkawire: {note}", file=sys.stderr)
     return shown
-
-
-def _repair(args: argparse.Namespace, explanation: Explanation) -> Repair | None:
-    """The length that would make a damaged request, response or message parse."""
-    if explanation.whole or explanation.kind == "records" or not list(explanation.space.faults()):
-        return None
-    children = explanation.space.root.children()
-    sized = bool(children) and children[0].name == "size"
-    if explanation.kind == "request":
-        return find_repair(explanation, partial(explain_request, sized=sized, version=args.version))
-    if explanation.kind == "response":
-        which = _api(args)
-        return find_repair(explanation, lambda data: explain_response(data, which, args.version, sized=sized))
-    if explanation.version < 0:
-        return None
-    return find_repair(explanation, lambda data: explain_message(data, explanation.message, explanation.version))
 
 
 def _api(args: argparse.Namespace) -> int | str:
@@ -239,10 +254,6 @@ def _suggest_versions(data: bytes, which: int | str) -> None:
     if fitting:
         listed = ", ".join(map(str, fitting))
         print(f"kafkawire: decodes without a fault as version {listed}", file=sys.stderr)
-
-
-def _exact(name: str) -> str:
-    return {each.lower(): each for each in message_names()}.get(name.lower(), name)
 
 
 def _print_text(explanation: Explanation, number: int, args: argparse.Namespace) -> None:

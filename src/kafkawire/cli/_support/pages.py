@@ -1,0 +1,89 @@
+"""Options of commands that show their result in the page, and the server in the foreground.
+
+Rules:
+- The address is printed, and the browser is started unless --no-browser is given.
+- `kafkawire ui` runs until it is interrupted. With `--web` on another command the server ends with the last tab.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkawire.cli._support import output
+from kafkawire.cli._support.numbers import count
+from kafkawire.cli.registry import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kafkawire.web import Workspace
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `kafkawire ui`."""
+    parser.add_argument("--port", type=count, default=0, metavar="PORT", help="port to listen on; 0 chooses a free one")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, and do not start the browser")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1 and ::1); others need --certificate")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="certificate in PEM, to serve https")
+    parser.add_argument("--key", type=Path, metavar="FILE", help="key of the certificate in PEM")
+    parser.add_argument("--insecure", action="store_true", help="allow another --host without encryption")
+    parser.add_argument("--write", action="store_true", help="let the page change the broker: produce, create, delete")
+    parser.add_argument("--no-export", action="store_true", help="do not let the page hand out files")
+    output.add_json_option(parser)
+
+
+def add_web_option(parser: argparse.ArgumentParser) -> None:
+    """Add --web to a command."""
+    parser.add_argument("--web", action="store_true", help="show this in the browser instead, until the tab is closed")
+
+
+def show_in_browser(workspace: Workspace) -> int:
+    """Serve a workspace for a command with --web: until the last tab is closed, or it is interrupted."""
+    from kafkawire.web import PageServer
+
+    return _run(PageServer(workspace, until_closed=True), as_json=False, browser=True)
+
+
+def serve_page(args: argparse.Namespace, workspace: Workspace) -> int:
+    """Serve a workspace until the command is interrupted."""
+    from kafkawire.web import PageServer
+
+    if (args.certificate is None) != (args.key is None):
+        raise UsageError("--certificate and --key belong together")
+    server = PageServer(
+        workspace,
+        host=args.host,
+        port=args.port,
+        certificate=None if args.certificate is None else (args.certificate, args.key),
+        insecure=args.insecure,
+    )
+    return _run(server, as_json=args.json, browser=not args.no_browser)
+
+
+def _run(server: object, *, as_json: bool, browser: bool) -> int:
+    from kafkawire import _platforms as platforms
+    from kafkawire.web import PageServer
+
+    assert isinstance(server, PageServer)
+
+    async def run() -> None:
+        platforms.call_on_signals(asyncio.get_running_loop(), server.stop)
+        serving = asyncio.ensure_future(server.serve())
+        await asyncio.sleep(0)
+        if as_json:
+            output.print_json([{"address": server.address, "port": server.port}])
+            sys.stdout.flush()
+        else:
+            print(f"kafkawire: {server.address}", flush=True)
+            print("press Ctrl-C to stop", file=sys.stderr, flush=True)
+        if browser:
+            await asyncio.to_thread(server.open_browser)
+        await serving
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())
+    return 0

@@ -1,0 +1,35 @@
+"""The page: bytes, captures, log directories and brokers in the browser, served from this machine.
+
+`PageServer` serves a `Workspace`, which holds the inputs of the start and those that were dropped on the page. The
+commands use both; nothing here is a public interface yet.
+
+Names are loaded on first use. Nothing of Arrow is imported before a view needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkawire._lazy import load_when_asked
+
+if TYPE_CHECKING:
+    from kafkawire.web._server.running import PageServer
+    from kafkawire.web._server.workspace import PageOptions, Workspace
+
+__all__: list[str] = []
+
+_HOMES: dict[str, str] = {}
+
+# For other packages of kafkawire; not part of the public interface.
+_SHARED = {
+    "PageOptions": "_server.workspace",
+    "PageServer": "_server.running",
+    "Workspace": "_server.workspace",
+}
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

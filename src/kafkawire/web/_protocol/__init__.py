@@ -1,0 +1,1 @@
+"""The protocol itself: APIs, versions, fields and error codes."""

@@ -1,0 +1,1 @@
+"""The HTTP side of the page: the guard at its door, routes, answers, uploads, and the running server."""

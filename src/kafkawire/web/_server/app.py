@@ -1,0 +1,109 @@
+"""The application: routes, static files, uploads, and how errors are answered.
+
+Rules:
+- The rooms bring their routes. They are imported with the application, so they import Arrow inside functions only.
+- Static files come from the package. The page itself has no data in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from kafkawire import __version__
+from kafkawire._theme import theme_css
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.web._bytes.routes import ROUTES as BYTES
+from kafkawire.web._protocol.routes import ROUTES as PROTOCOL
+from kafkawire.web._server.answers import answer
+from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.requests import workspace_of
+from kafkawire.web._server.uploads import ROUTES as UPLOADS
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from kafkawire.web._server.workspace import Workspace
+
+_STATIC: Final = Path(__file__).parents[1] / "static"
+_log = logging.getLogger("kafkawire.web")
+
+
+def index(_: Request) -> Response:
+    """The page."""
+    return FileResponse(_STATIC / "index.html", media_type="text/html")
+
+
+def theme(_: Request) -> Response:
+    """The variables of the style, which the reports share."""
+    return Response(theme_css(), media_type="text/css")
+
+
+def about(request: Request) -> Response:
+    """This server in short: its version, its sources, and what it may do."""
+    workspace = workspace_of(request)
+    return answer(
+        {
+            "version": __version__,
+            "start": workspace.start,
+            "write": workspace.options.write,
+            "export": workspace.options.export,
+            "given": workspace.given is not None,
+            "sources": [{"id": name, **source.about()} for name, source in workspace.sources.items()],
+        }
+    )
+
+
+def problem(_: Request, error: Exception) -> Response:
+    """An error as JSON."""
+    if isinstance(error, Problem):
+        shown: dict[str, Any] = {"error": str(error)}
+        if error.column is not None:
+            shown["column"] = error.column
+        return answer(shown, error.status)
+    return answer({"error": str(error)}, 422)
+
+
+def not_found(_: Request, error: Exception) -> Response:
+    """An unknown path."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return answer({"error": "there is nothing at this address"}, status)
+
+
+def defect(_: Request, error: Exception) -> Response:
+    """An error that is not the user's. The log has its trace."""
+    _log.error("the page failed: %s", error, exc_info=error)
+    return answer(
+        {"error": f"this is a defect of kafkawire: {type(error).__name__}; the terminal has the details"}, 500
+    )
+
+
+def application(workspace: Workspace) -> Starlette:
+    """The application of a workspace, without its guard."""
+    app = Starlette(
+        routes=[
+            Route("/", index),
+            Route("/theme.css", theme),
+            Route("/api/about", about),
+            *UPLOADS,
+            *BYTES,
+            *PROTOCOL,
+            Mount("/static", GZipMiddleware(StaticFiles(directory=_STATIC), minimum_size=800)),
+        ],
+        exception_handlers={
+            KafkaWireError: problem,
+            OSError: problem,
+            HTTPException: not_found,
+            Exception: defect,
+        },
+    )
+    app.state.workspace = workspace
+    return app

@@ -1,0 +1,16 @@
+// Which module shows a place.
+
+const BY_KIND = {
+  capture: { "": "exchanges", exchanges: "exchanges", conversations: "conversations", findings: "findings" },
+  logs: { "": "logs", partition: "partition", findings: "findings" },
+  broker: { "": "broker", topics: "broker", topic: "topic", groups: "groups", group: "group", cluster: "cluster", sent: "exchanges" },
+};
+
+/** @param {import("./router.js").Place} place @param {any} about */
+export function viewOf(place, about) {
+  const [head = "", part = ""] = place.parts;
+  if (head === "bytes") return place.parts.length > 1 || place.query.hex || place.query.z || place.query.upload ? "bytes" : "start";
+  if (head === "diff" || head === "protocol") return head;
+  const source = about.sources.find((each) => each.id === head);
+  return source ? BY_KIND[source.kind]?.[part] ?? "start" : "start";
+}

@@ -1,0 +1,151 @@
+// Bytes: the tree and the hex of the same bytes, linked both ways.
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "/static/vendor/preact-htm.js";
+import { get, octets, post } from "/static/app/api.js";
+import { go, link, refine } from "/static/app/router.js";
+import { Chunks, HexPane } from "/static/components/hexpane.js";
+import { Tree } from "/static/components/tree.js";
+import { TreeModel } from "/static/components/treemodel.js";
+import { Failed, Loading } from "/static/components/states.js";
+import { BytesTools } from "/static/views/bytes/tools.js";
+import { Details } from "/static/views/bytes/details.js";
+import { Versions } from "/static/views/bytes/versions.js";
+import { bodyOf } from "/static/views/bytes/opening.js";
+
+/** @param {{place: import("/static/app/router.js").Place}} props */
+export function BytesView({ place }) {
+  const [opened, setOpened] = useState(/** @type {any} */ (null));
+  const [failure, setFailure] = useState(/** @type {any} */ (null));
+  const { node, panel, ...rest } = place.query;
+  const wanted = JSON.stringify([place.parts, rest]);
+
+  useEffect(() => {
+    let stale = false;
+    setFailure(null);
+    const started = performance.now();
+    bodyOf(place).then((body) => post("/api/bytes", body)).then((found) => {
+      if (stale) return;
+      performance.measure("opened", { start: started });
+      setOpened({ ...found, wanted });
+    }, (error) => { if (!stale) { setFailure(error); setOpened(null); } });
+    return () => { stale = true; };
+  }, [wanted]);
+
+  if (failure) return html`<${Failed} error=${failure} title="These bytes cannot be shown"><a class="button" href="#/">Paste others</a><//>`;
+  if (!opened) return html`<${Loading} what="Reading the bytes" />`;
+  return html`<${Linked} key=${opened.doc} opened=${opened} place=${place} />`;
+}
+
+function Linked({ opened, place }) {
+  const { doc, frames, buffers } = opened;
+  const model = useMemo(() => new TreeModel(opened.rows,
+    async (node, start, count) => (await get(`/api/bytes/${doc}/rows`, { node, start, count })).rows), [doc]);
+  const [, redraw] = useState(0);
+  const [cursorId, setCursorId] = useState("");
+  const [lit, setLit] = useState(/** @type {any} */ (null));
+  const [faults, setFaults] = useState(opened.faults);
+  const [repairs, setRepairs] = useState(/** @type {any[]} */ ([]));
+  const chunks = useRef(new Map());
+  const changed = useCallback(() => redraw((n) => n + 1), []);
+  const lines = model.lines();
+  const cursor = lines.findIndex((line) => line.node?.id === cursorId || (line.gap && `gap ${line.gap.parent.id} ${line.gap.start}` === cursorId) || (line.fault && `fault ${line.fault.id}` === cursorId));
+  const line = lines[cursor];
+  const current = line?.node ?? line?.fault ?? line?.gap?.parent ?? model.roots[0];
+  const innerId = current && !current.b.startsWith("b") ? current.b : current?.u !== undefined ? current.id : null;
+  const innerNode = innerId ? model.byId.get(innerId) : null;
+  const outerId = innerNode ? outermost(model, innerNode).b : current?.b ?? "b0";
+  const picked = useMemo(() => (current?.up ? { start: current.o, end: current.o + current.l } : null), [current?.id]);
+  const holder = useMemo(() => (innerNode ? spanOf(outermost(model, innerNode)) : null), [innerNode?.id]);
+
+  useEffect(() => {
+    const wanted = place.query.node;
+    if (wanted) reveal({ path: wanted, frame: place.query.frame ?? 0 });
+    else setCursorId(model.roots[0]?.id ?? "");
+    if (!opened.searched || opened.faults.length) {
+      get(`/api/bytes/${doc}/faults`).then((found) => { setFaults(found.faults); setRepairs(found.repairs); }, () => {});
+    }
+  }, [doc]);
+
+  const chunksOf = (/** @type {string} */ buffer) => {
+    if (!chunks.current.has(buffer)) {
+      const length = buffer.startsWith("b") ? buffers.find((each) => each.id === buffer).length : model.byId.get(buffer)?.u ?? 0;
+      chunks.current.set(buffer, new Chunks(length, (start, count) => octets(`/api/bytes/${doc}/raw`, { buffer, start, count })));
+    }
+    return chunks.current.get(buffer);
+  };
+  const choose = (/** @type {number} */ index) => {
+    const at = lines[index];
+    if (!at) return;
+    setCursorId(at.node ? at.node.id : at.fault ? `fault ${at.fault.id}` : `gap ${at.gap.parent.id} ${at.gap.start}`);
+    const node = at.node ?? at.fault;
+    if (node) refine({ node: node.p, frame: node.id.split(".")[0] === "0" ? "" : node.id.split(".")[0] });
+  };
+  const reveal = async (/** @type {Record<string, any>} */ where) => {
+    const { chain } = await get(`/api/bytes/${doc}/reveal`, where);
+    if (!chain.length) return;
+    const node = await model.reveal(chain);
+    if (node) setCursorId(node.id);
+    changed();
+  };
+  const toggle = async (/** @type {any} */ node, open = !node.open) => {
+    if (open) await model.open(node);
+    else node.open = false;
+    setCursorId(node.id);
+    changed();
+  };
+  const fill = async (/** @type {any} */ gap) => { await model.fill(gap.parent, gap.start); changed(); };
+  const hoverNode = useCallback((/** @type {any} */ node) => setLit(node ? { buffer: node.b, id: node.id, start: node.o, end: node.o + node.l } : null), []);
+  const hoverByte = (/** @type {string} */ buffer) => (/** @type {number} */ offset) => {
+    const node = offset < 0 ? undefined : model.at(buffer, offset);
+    if (node?.id !== lit?.id) hoverNode(node);
+  };
+  const pick = (/** @type {string} */ buffer) => (/** @type {number} */ offset) => reveal({ buffer, offset });
+  const faultAt = (/** @type {number} */ step) => {
+    if (!faults.length) return false;
+    const now = faults.findIndex((each) => each.path === current?.p && String(each.frame) === current?.id.split(".")[0]);
+    const next = faults[(now + step + faults.length) % faults.length];
+    reveal({ path: next.path, frame: next.frame });
+    return true;
+  };
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "n") return faultAt(1);
+    if (event.key === "p") return faultAt(-1);
+    if ((event.key === "]" || event.key === "[") && current) {
+      const to = event.key === "]" ? current.o + Math.max(current.l, 1) : current.o - 1;
+      if (to >= 0) reveal({ buffer: current.b, offset: to });
+      return true;
+    }
+    return false;
+  };
+  const faultSpans = useMemo(() => faults.filter((each) => !each.path.includes("records[") || outerId !== "b0")
+    .map((each) => ({ start: each.offset, end: each.offset + 1 })), [faults, outerId]);
+  const frame = frames[Number(current?.id.split(".")[0] ?? 0)] ?? frames[0];
+
+  return html`
+    <${BytesTools} opened=${opened} frame=${frame} place=${place} faults=${faults} onFault=${() => faultAt(1)} chunks=${chunksOf} />
+    ${opened.unknown && html`<div class="notice" role="status">${opened.note}. Choose what they are above.</div>`}
+    ${repairs.map((each) => html`<div class="notice" role="status">${each.text}</div>`)}
+    <div class="split">
+      <div><${Tree} lines=${lines} cursor=${cursor} lit=${lit?.id} label="Fields" onCursor=${choose} onToggle=${toggle} onGap=${fill} onHover=${hoverNode} onKey=${key} />
+        ${place.query.panel === "versions"
+          ? html`<${Versions} doc=${doc} frame=${frame} onClose=${() => refine({ panel: "" })} onVersion=${(version) => go(link(place.parts, { ...place.query, kind: frame.kind, api: frame.message.replace(/(Request|Response)$/, ""), version, node: "", panel: "" }))} />`
+          : html`<${Details} doc=${doc} node=${current} model=${model} frame=${frame} onPath=${(id) => { setCursorId(id); }} />`}
+      </div>
+      <div class="panes">
+        ${buffers.length > 1 && html`<div class="caption">${frame.title}<span class="grow"></span><span>${buffers.find((each) => each.id === outerId)?.length} bytes</span></div>`}
+        <${HexPane} name="main" label="Bytes in hex" chunks=${chunksOf(outerId)} picked=${innerNode ? holder : picked} faults=${faultSpans}
+          lit=${lit?.buffer === outerId ? lit : null} onHover=${hoverByte(outerId)} onPick=${pick(outerId)} onKey=${key} />
+        ${innerNode && html`<div class="caption"><b>unpacked</b><span class="grow">${innerNode.p}</span><span>${innerNode.u} bytes</span></div>
+          <${HexPane} name="inner" label="Unpacked bytes in hex" chunks=${chunksOf(innerId)} picked=${current.b === innerId ? picked : null}
+            lit=${lit?.buffer === innerId ? lit : null} onHover=${hoverByte(innerId)} onPick=${pick(innerId)} onKey=${key} />`}
+      </div>
+    </div>`;
+}
+
+/** The node of the outer buffer that holds an inner one. @param {TreeModel} model @param {any} node */
+function outermost(model, node) {
+  let found = node;
+  while (!found.b.startsWith("b")) found = model.byId.get(found.b);
+  return found;
+}
+
+const spanOf = (/** @type {any} */ node) => ({ start: node.o, end: node.o + node.l });

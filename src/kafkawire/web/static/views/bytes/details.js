@@ -1,0 +1,35 @@
+// The field at the cursor: its path as links, its type, the text of the schema, and all of its value.
+import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
+import { get } from "/static/app/api.js";
+import { number } from "/static/app/format.js";
+import { faultText } from "/static/components/tree.js";
+
+const PAUSE = 60;
+
+/** @param {{doc: string, node: any, model: any, frame: any, onPath: (id: string) => void}} props */
+export function Details({ doc, node, model, frame, onPath }) {
+  const [known, setKnown] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    if (!node) return undefined;
+    const timer = setTimeout(() => get(`/api/bytes/${doc}/node`, { node: node.id }).then(setKnown, () => setKnown(null)), PAUSE);
+    return () => clearTimeout(timer);
+  }, [node?.id]);
+  if (!node) return html`<div class="details"></div>`;
+  const path = [];
+  for (let at = node; at; at = at.up) path.unshift(at);
+  const own = known?.row.id === node.id ? known : null;
+  const more = async () => {
+    const next = await get(`/api/bytes/${doc}/node`, { node: node.id, start: own.value.text.length });
+    setKnown({ ...own, value: { ...own.value, text: own.value.text + next.value.text } });
+  };
+  const schema = own?.schema;
+  return html`<section class="details" aria-label="The field at the cursor" tabindex="0">
+    <div class="path">${path.map((each, at) => html`${at ? " › " : ""}${at === path.length - 1 ? html`<b>${each.n || frame.title}</b>` : html`<button onClick=${() => onPath(each.id)}>${each.n || frame.title}</button>`}`)}
+      <span> · ${node.t} · ${node.l} ${node.l === 1 ? "byte" : "bytes"} at ${node.o}${node.b.startsWith("b") ? "" : " of the unpacked bytes"}</span></div>
+    ${node.f && html`<div class="wrong">${faultText(node.f)}</div>`}
+    ${node.d && html`<div>${node.d}</div>`}
+    ${schema && html`<div class="soft">Versions ${schema.versions}${schema.nullable ? ", may be null" : ""}${schema.tag !== null ? `, tag ${schema.tag}` : ""}${schema.default !== null ? `, default ${schema.default}` : ""}</div>`}
+    ${own?.value && !node.k && html`<pre>${own.value.text}${node.x ? html`<span class="soft"> (${node.x})</span>` : null}</pre>`}
+    ${own?.value && own.value.text.length < own.value.length && html`<div><button onClick=${more}>Show more of ${number(own.value.length)} characters</button></div>`}
+  </section>`;
+}

@@ -1,0 +1,77 @@
+"""A page server in a thread of its own, and a client that can also ask wrongly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http.client import HTTPConnection
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self
+
+from kafkawire.web import PageServer, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WAIT_SECONDS = 30
+
+
+class RunningPage:
+    """Serves a workspace while the block runs."""
+
+    def __init__(self, workspace: Workspace | None = None, **options: Any) -> None:
+        self.workspace = workspace or Workspace()
+        self.server = PageServer(self.workspace, **options)
+        self._thread = Thread(target=lambda: asyncio.run(self.server.serve()), name="page")
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server.port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.stop()
+        self._thread.join(WAIT_SECONDS)
+        assert not self._thread.is_alive()
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """A request with exactly these headers, and `Host` if it is not among them."""
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=WAIT_SECONDS)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {"host": self.host, **(headers or {})}.items():
+                connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("content-length", str(len(body)))
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    @property
+    def token(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.server.token}"}
+
+    def get(self, path: str) -> Any:
+        """The JSON of a request of the page itself, which must succeed."""
+        status, _, body = self.ask("GET", path, self.token)
+        assert status == 200, (status, body)
+        return json.loads(body)
+
+    def post(self, path: str, body: Any, *, status: int = 200) -> Any:
+        """The JSON of a POST of the page itself."""
+        headers = {**self.token, "content-type": "application/json"}
+        found, _, answer = self.ask("POST", path, headers, json.dumps(body).encode())
+        assert found == status, (found, answer)
+        return json.loads(answer)
+
+    def octets(self, path: str) -> bytes:
+        status, _, body = self.ask("GET", path, self.token)
+        assert status == 200, body
+        return body
