@@ -28,6 +28,12 @@ from kafkawire.messages import (
     MetadataResponse,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -279,16 +285,90 @@ def gathering(members: int) -> Build:
     return build
 
 
-def changing_epochs(times: int, pause: float) -> Build:
+def changing_epochs(times: int, pause: float, request: Any = None, response: Any = None) -> Build:
+    """A member whose epoch is another one with every heartbeat; of a consumer group, or of the kind of the messages."""
+    asked, given = request or ConsumerGroupHeartbeatRequest, response or ConsumerGroupHeartbeatResponse
+
     def build() -> list[Conversation]:
         one = talk()
         for epoch in range(times):
             one.exchange(
-                ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=epoch),
-                ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=epoch + 1),
+                asked(group_id="g", member_id="m", member_epoch=epoch),
+                given(member_id="m", member_epoch=epoch + 1),
                 0,
                 then=pause,
             )
+        return [one]
+
+    return build
+
+
+def changing_share_epochs(times: int, pause: float) -> Build:
+    return changing_epochs(times, pause, ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse)
+
+
+def changing_streams_epochs(times: int, pause: float) -> Build:
+    return changing_epochs(times, pause, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse)
+
+
+def giving_up(beats: int, *, after: int, pause: float = 5_000) -> Build:
+    """A member that is asked to give up two of its four partitions, and does so after some heartbeats.
+
+    Another member, which waits for them, has the newer epoch.
+    """
+    kind, parts = ConsumerGroupHeartbeatResponse, ConsumerGroupHeartbeatRequest.TopicPartitions
+
+    def answered(epoch: int, *partitions: int) -> ConsumerGroupHeartbeatResponse:
+        given = kind.Assignment(topic_partitions=[kind.TopicPartitions(topic_id=ORDERS, partitions=[*partitions])])
+        return kind(member_id="m", member_epoch=epoch, assignment=given if partitions else None)
+
+    def build() -> list[Conversation]:
+        one, other = talk(), talk(1)
+        asked: dict[str, Any] = {"group_id": "g", "member_id": "m"}
+        one.exchange(ConsumerGroupHeartbeatRequest(**asked, topic_partitions=[]), answered(1, 0, 1, 2, 3), 1)
+        owned = [parts(topic_id=ORDERS, partitions=[0, 1, 2, 3])]
+        one.exchange(ConsumerGroupHeartbeatRequest(**asked, member_epoch=1, topic_partitions=owned), answered(1), 1)
+        other.exchange(
+            ConsumerGroupHeartbeatRequest(group_id="g", member_id="n", topic_partitions=[]),
+            kind(member_id="n", member_epoch=2),
+            1,
+        )
+        one.exchange(ConsumerGroupHeartbeatRequest(**asked, member_epoch=1), answered(1, 0, 1), 1, then=pause)
+        epoch = 1
+        for number in range(beats):
+            beat = ConsumerGroupHeartbeatRequest(**asked, member_epoch=epoch)
+            if number == after:
+                beat.topic_partitions = [parts(topic_id=ORDERS, partitions=[0, 1])]
+                epoch = 2
+            one.exchange(beat, answered(epoch), 1, then=pause)
+        if after > beats:
+            one.exchange(ConsumerGroupHeartbeatRequest(**asked, member_epoch=1), kind(error_code=110), 1)
+        return [one, other]
+
+    return build
+
+
+def delivering(times: int) -> Build:
+    """A record that a share group gets so many times, because its member releases it."""
+    kind = ShareFetchResponse
+
+    def build() -> list[Conversation]:
+        one = talk()
+        for count in range(times):
+            asked = ShareFetchRequest.FetchPartition(partition_index=0)
+            if count:
+                asked.acknowledgement_batches = [
+                    ShareFetchRequest.AcknowledgementBatch(first_offset=7, last_offset=7, acknowledge_types=[2])
+                ]
+            topic = ShareFetchRequest.FetchTopic(topic_id=ORDERS, partitions=[asked])
+            request = ShareFetchRequest(group_id="g", member_id="m", share_session_epoch=count, topics=[topic])
+            got = [
+                kind.AcquiredRecords(first_offset=7, last_offset=7, delivery_count=count + 1),
+                kind.AcquiredRecords(first_offset=8, last_offset=9, delivery_count=1),
+            ]
+            found = kind.PartitionData(partition_index=0, records=batch(b"a"), acquired_records=got)
+            answer = kind.ShareFetchableTopicResponse(topic_id=ORDERS, partitions=[found])
+            one.exchange(request, kind(responses=[answer]), 1)
         return [one]
 
     return build

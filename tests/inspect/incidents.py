@@ -18,13 +18,17 @@ from tests.inspect.conversations import (
     NUMBERED,
     SAME,
     changing_epochs,
+    changing_share_epochs,
+    changing_streams_epochs,
     closing,
     commits,
     damaged,
+    delivering,
     errors,
     fetching,
     full_fetches,
     gathering,
+    giving_up,
     huge,
     in_epoch,
     joining,
@@ -249,6 +253,19 @@ INCIDENTS = {
     "members that come and go": Incident("rebalance-storm", joining(10, 3_000), gathering(4)),
     "one member that comes": Incident("rebalance-storm", joining(4, 1_000), gathering(1)),
     "member epochs changing": Incident("rebalance-storm", changing_epochs(10, 3_000), changing_epochs(10, 30_000)),
+    "member epochs of a share group changing": Incident(
+        "rebalance-storm", changing_share_epochs(10, 3_000), changing_share_epochs(10, 30_000)
+    ),
+    "member epochs of a streams group changing": Incident(
+        "rebalance-storm", changing_streams_epochs(10, 3_000), changing_streams_epochs(10, 30_000)
+    ),
+    "partitions that are not given up": Incident(
+        "member-not-reconciling", giving_up(20, after=99), giving_up(20, after=10)
+    ),
+    "partitions that are given up too late": Incident(
+        "member-not-reconciling", giving_up(20, after=15), giving_up(9, after=99)
+    ),
+    "a record at its delivery limit": Incident("delivery-limit", delivering(5), delivering(4)),
     "throttled": Incident("throttling", throttled(500), throttled(0)),
     "slow": Incident("slow-api", slow_produce, long_poll),
     "old versions": Incident("old-client", producing((SAME, 5, 0), version=2), producing((SAME, 5, 0), version=3)),

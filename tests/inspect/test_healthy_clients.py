@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.inspect.recordings import VALUES, record
 
-from kafkawire.client import Consumer, Producer
+from kafkawire.client import (
+    AcknowledgeType,
+    Admin,
+    ConfigResource,
+    Consumer,
+    Producer,
+    ResourceType,
+    ShareConsumer,
+)
 from kafkawire.inspect import Thresholds, find_incidents, read_captures
 
 if TYPE_CHECKING:
@@ -28,12 +36,12 @@ def is_missing(found: list[bytes]) -> bool:
     return not set(VALUES) <= set(found)
 
 
-async def ours(bootstrap: str) -> list[bytes]:
+async def ours(bootstrap: str, **options: Any) -> list[bytes]:
     async with Producer(bootstrap_servers=bootstrap) as producer:
         for value in VALUES:
             await producer.send_and_wait("orders", value)
     members = [
-        Consumer("orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest")
+        Consumer("orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest", **options)
         for _ in range(MEMBERS)
     ]
     found: list[bytes] = []
@@ -52,6 +60,33 @@ async def ours(bootstrap: str) -> list[bytes]:
     await asyncio.gather(*readers, return_exceptions=True)
     for member in members:
         await member.__aexit__(None, None, None)
+    return found
+
+
+async def ours_by_epochs(bootstrap: str) -> list[bytes]:
+    return await ours(bootstrap, group_protocol="consumer")
+
+
+async def ours_sharing(bootstrap: str) -> list[bytes]:
+    """Members of a share group, which accept everything but two records: these are released once."""
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        await admin.alter_configs(ConfigResource(ResourceType.GROUP, "g"), {"share.auto.offset.reset": "earliest"})
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        for value in VALUES:
+            await producer.send_and_wait("orders", value)
+    found: list[bytes] = []
+    async with ShareConsumer(
+        "orders", bootstrap_servers=bootstrap, group_id="g", share_acknowledgement_mode="explicit"
+    ) as one:
+        deadline = monotonic() + PATIENCE
+        while is_missing(found) and monotonic() < deadline:
+            for record_got in await one.poll(timeout_ms=200):
+                if record_got.value in VALUES[:2] and record_got.delivery_count == 1:
+                    one.acknowledge(record_got, AcknowledgeType.RELEASE)
+                else:
+                    one.acknowledge(record_got)
+                    found.append(record_got.value or b"")
+            await one.commit_sync()
     return found
 
 
@@ -78,7 +113,7 @@ async def aiokafka_group(bootstrap: str) -> list[bytes]:
     return found
 
 
-async def confluent_group(bootstrap: str) -> list[bytes]:
+async def confluent_group(bootstrap: str, **more: str) -> list[bytes]:
     confluent = pytest.importorskip("confluent_kafka")
 
     def work() -> list[bytes]:
@@ -86,7 +121,7 @@ async def confluent_group(bootstrap: str) -> list[bytes]:
         for value in VALUES:
             producer.produce("orders", value)
         assert producer.flush(60) == 0
-        options = {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
+        options = {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest", **more}
         members = [confluent.Consumer(options) for _ in range(MEMBERS)]
         for member in members:
             member.subscribe(["orders"])
@@ -102,6 +137,10 @@ async def confluent_group(bootstrap: str) -> list[bytes]:
         return found
 
     return await asyncio.to_thread(work)
+
+
+async def confluent_by_epochs(bootstrap: str) -> list[bytes]:
+    return await confluent_group(bootstrap, **{"group.protocol": "consumer"})
 
 
 async def kafka_python_group(bootstrap: str) -> list[bytes]:
@@ -137,7 +176,19 @@ async def kcat_group(bootstrap: str) -> list[bytes]:
     return await asyncio.to_thread(work)
 
 
-@pytest.mark.parametrize("client", [ours, aiokafka_group, confluent_group, kafka_python_group, kcat_group])
+@pytest.mark.parametrize(
+    "client",
+    [
+        ours,
+        ours_by_epochs,
+        ours_sharing,
+        aiokafka_group,
+        confluent_group,
+        confluent_by_epochs,
+        kafka_python_group,
+        kcat_group,
+    ],
+)
 def test_a_group_of_ordinary_clients_is_not_an_incident(tmp_path: Path, client: Client) -> None:
     path = tmp_path / "x.pcapng"
     if is_missing(record(path, client).values):

@@ -28,6 +28,8 @@ class Thresholds:
     repeats: int = _threshold(5, "equal fetches or errors that make a loop")
     unknown_topic: int = _threshold(3, "responses that do not know the topic")
     silent_s: float = _threshold(60.0, "seconds with heartbeats and without a fetch")
+    unreconciled_s: float = _threshold(60.0, "seconds in which a member keeps partitions that it was asked to give up")
+    deliveries: int = _threshold(5, "deliveries of a record to a share group: the limit of the broker or of the group")
     idle_s: float = _threshold(60.0, "seconds of silence after which a close counts as idle")
     rejected_connections: int = _threshold(5, "connections of an address that the broker closes before the first byte")
     joins_per_minute: float = _threshold(6.0, "joins of a group per minute")

@@ -62,6 +62,7 @@ _REQUEST_COLUMNS: Final = {
     "isolation_level": "isolation",
     "session_id": "session_id",
     "session_epoch": "session_epoch",
+    "share_session_epoch": "session_epoch",
     "allow_auto_topic_creation": "auto_create",
 }
 _RESPONSE_COLUMNS: Final = {
@@ -84,7 +85,7 @@ _OF_THE_NEXT: Final = {"EndTxnResponse": ("producer_id", "producer_epoch")}
 _ABSENT: Final = ("", -1)
 _known: dict[tuple[type, int], list[tuple[str, str]]] = {}
 _with_errors: dict[type[StructBase], tuple[list[str], list[str]]] = {}
-_ERRORS: Final = ("error_code", "partition_error_code")
+_ERRORS: Final = ("error_code", "partition_error_code", "acknowledge_error_code")
 FETCH: Final = 1
 _START: Final = 1024
 _API_VERSIONS: Final = 18
@@ -206,6 +207,7 @@ def body_columns(request: Message | None, response: Message | None) -> Row:
     if response is not None:
         row["error_code"] = _error(response)
         row["throttle_ms"] = getattr(response, "throttle_time_ms", None)
+        row["assigned"] = _assigned(response)
     if type(response).__name__ == "ApiVersionsResponse":
         keys: list[Any] = getattr(response, "api_keys", [])
         row["api_versions"] = [
@@ -221,6 +223,25 @@ def _describe_request(row: Row, request: Any) -> None:
         row["transactional_id" if request.key_type == 1 else "group_id"] = keys[0]
     elif kind == "FetchRequest":
         row["replica_id"] = max(request.replica_id, request.replica_state.replica_id)
+    elif kind == "ConsumerGroupHeartbeatRequest":
+        row["owned"] = _count(request.topic_partitions)
+    elif kind == "StreamsGroupHeartbeatRequest":
+        row["owned"] = _count(request.active_tasks)
+
+
+def _assigned(response: Any) -> int | None:
+    """The partitions or active tasks that the response to a heartbeat assigns."""
+    kind = type(response).__name__
+    if kind == "StreamsGroupHeartbeatResponse":
+        return _count(response.active_tasks)
+    if kind in ("ConsumerGroupHeartbeatResponse", "ShareGroupHeartbeatResponse"):
+        return None if response.assignment is None else _count(response.assignment.topic_partitions)
+    return None
+
+
+def _count(listed: list[Any] | None) -> int | None:
+    """The number of partitions of topics or subtopologies."""
+    return None if listed is None else sum(len(each.partitions) for each in listed)
 
 
 def _copy(row: Row, source: Any, columns: dict[str, str]) -> None:

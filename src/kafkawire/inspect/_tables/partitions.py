@@ -6,7 +6,9 @@ Rules:
 - A fetch in a session has rows for the partitions that its request or its response names, with the offsets of the
   session. A partition that leaves the session has a row without offset and error.
 - A request that adds partitions to a transaction, or writes its markers, has one row for each.
-- A response that assigns partitions to a member (SyncGroup of consumers, ConsumerGroupHeartbeat) has one row for each.
+- A response that assigns partitions to a member has one row for each: SyncGroup of consumers, ConsumerGroupHeartbeat,
+  ShareGroupHeartbeat.
+- Records that a share group acquires count as delivered as often as the one that was delivered most.
 """
 
 from __future__ import annotations
@@ -43,6 +45,10 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     "FetchRequest": (_Form("topics", number="partition"),),
     "FetchResponse": (_Form("responses"),),
     "ShareFetchResponse": (_Form("responses"),),
+    "ShareAcknowledgeResponse": (_Form("responses"),),
+    "DescribeShareGroupOffsetsResponse": (_Form("topics", outer="groups"),),
+    "AlterShareGroupOffsetsResponse": (_Form("responses"),),
+    "DeleteShareGroupOffsetsResponse": (_Form("responses", ""),),
     "ListOffsetsRequest": (_Form("topics"),),
     "ListOffsetsResponse": (_Form("topics"),),
     "MetadataResponse": (_Form("topics"),),
@@ -65,6 +71,7 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     "WriteTxnMarkersResponse": (_Form("topics", outer="markers"),),
 }
 
+_NAMES: Final = ("name", "topic", "topic_name")
 _COLUMNS: Final = {
     "error_code": "error_code",
     "partition_error_code": "error_code",
@@ -120,7 +127,7 @@ def _assigned(response: Any) -> Iterator[Key]:
         assignment = _read_assignment(response.assignment)
         for topic in assignment.assigned_partitions if assignment is not None else ():
             yield from ((topic.topic, _NIL, partition) for partition in topic.partitions)
-    elif kind == "ConsumerGroupHeartbeatResponse" and response.assignment is not None:
+    elif kind in ("ConsumerGroupHeartbeatResponse", "ShareGroupHeartbeatResponse") and response.assignment is not None:
         for topic in response.assignment.topic_partitions:
             yield from (("", topic.topic_id, partition) for partition in topic.partitions)
 
@@ -159,7 +166,7 @@ def _partitions(message: Message | None) -> Iterator[tuple[Key, Any, Any]]:
     for form in _FORMS.get(type(message).__name__, ()):
         for holder in getattr(message, form.outer) if form.outer else (message,):
             for topic in getattr(holder, form.topics) or ():
-                name = getattr(topic, "name", None) or getattr(topic, "topic", None) or ""
+                name = next((found for each in _NAMES if (found := getattr(topic, each, None))), "")
                 topic_id = getattr(topic, "topic_id", _NIL)
                 if hasattr(topic, "error_code"):
                     yield (name, topic_id, -1), topic, None
@@ -176,6 +183,9 @@ def _fill(row: Row, message: Message | None, source: Any) -> None:
     for attribute, column in plan.counted:
         value = getattr(source, attribute)
         row[column] = 0 if value is None else len(value)
+    if plan.has_acquired and source.acquired_records:
+        most = max(source.acquired_records, key=lambda each: (each.delivery_count, -each.first_offset))
+        row["deliveries"], row["base_offset"] = most.delivery_count, most.first_offset
     if plan.has_leader and source.current_leader.leader_epoch >= 0:
         row["leader_id"], row["leader_epoch"] = source.current_leader.leader_id, source.current_leader.leader_epoch
 
@@ -186,6 +196,7 @@ class _Plan(NamedTuple):
     copied: list[tuple[str, str]]
     counted: list[tuple[str, str]]
     has_leader: bool
+    has_acquired: bool
 
 
 _plans: dict[tuple[type, type], _Plan] = {}
@@ -195,4 +206,4 @@ def _plan(kind: str, source: Any) -> _Plan:
     skipped = _ASKED_ONLY.get(kind, ())
     copied = [pair for pair in _COLUMNS.items() if hasattr(source, pair[0]) and pair[0] not in skipped]
     counted = [pair for pair in _COUNTED.items() if hasattr(source, pair[0])]
-    return _Plan(copied, counted, hasattr(source, "current_leader"))
+    return _Plan(copied, counted, hasattr(source, "current_leader"), hasattr(source, "acquired_records"))

@@ -119,6 +119,8 @@ EXCHANGES: Final = _schema(
         ("member_id", pa.string()),
         ("instance_id", pa.string()),
         ("generation", pa.int32()),
+        ("owned", pa.int32()),  # partitions or active tasks that a heartbeat reports; null if it reports none
+        ("assigned", pa.int32()),  # partitions or active tasks that a heartbeat is answered with; null if unchanged
         ("reason", pa.string()),
         ("transactional_id", pa.string()),
         ("producer_id", pa.int64()),
@@ -163,6 +165,10 @@ EXCHANGE_PARTITIONS: Final = _schema(
         ("isr", pa.int32()),
         ("bytes", pa.int64()),
         ("batches", pa.int32()),
+        (
+            "deliveries",
+            pa.int16(),
+        ),  # the most of a record that a share group gets; base_offset is the first such record
     ]
 )
 

@@ -2,8 +2,8 @@
 
 Rules:
 - A rebalance storm is a group with `joins_per_minute` joins or more, and more generations than its members explain.
-  Each member may cause one when it comes and one when it goes. With the consumer protocol (KIP-848), changes of member
-  epochs count instead of joins.
+  Each member may cause one when it comes and one when it goes. If heartbeats have member epochs (KIP-848, KIP-932,
+  KIP-1071), changes of these epochs count instead of joins.
 - A join that is answered with MEMBER_ID_REQUIRED is a step of the handshake (KIP-394), not a join.
 - The members are the connections that joined. Those of one client that follow each other are one member.
 - The time of a storm is the sum from each join to its answered sync. The client with the most joins is named.
@@ -31,9 +31,16 @@ if TYPE_CHECKING:
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _FETCH, _JOIN, _HEARTBEAT, _LEAVE, _SYNC, _GROUP_HEARTBEAT = 1, 11, 12, 13, 14, 68
-_GROUP_ERRORS: Final = (22, 25, 27)
+_EPOCHS: Final = (_GROUP_HEARTBEAT, 76, 88)
+"""Heartbeats with member epochs: of consumer, share and streams groups."""
+_GROUP_ERRORS: Final = (22, 25, 27, 110, 113)
 _MEMBER_ID_REQUIRED: Final = 79
 _NAMED: Final = 5
+_STATIC: Final = "Set group.instance.id, use a cooperative assignor, or raise max.poll.interval.ms."
+_RESTLESS: Final = (
+    "Look for members that restart, exceed max.poll.interval.ms or change their subscription: each of these raises the "
+    "epoch of the group."
+)
 _ADVICE: Final = "The consumer is paused, or blocked in processing: compare with max.poll.interval.ms."
 
 
@@ -57,17 +64,24 @@ def _storm(group: str, rows: list[Row], joins: list[Row], rises: int, minutes: f
     (address, client), most = Counter(client_of(row) for row in joins).most_common(1)[0]
     reasons = Counter(row["reason"] for row in rows if row["api_key"] in (_JOIN, _LEAVE) and row["reason"])
     errors = [row["error_code"] for row in rows if row["error_code"] in _GROUP_ERRORS]
-    text = f"{len(joins)} joins and {rises} generations in {minutes * 60:.0f} s, {most} of them by {client or address}"
-    spent = sum((row["ts_resp"] or when(row)) - when(row) for row in rows if row["api_key"] in (_JOIN, _SYNC)) / SECOND
-    text += f"; {spent:.1f} s were spent in joins and syncs, {100 * spent / max(minutes * 60, spent):.0f} % of the time"
+    by = f"in {minutes * 60:.0f} s, {most} of them by {client or address}"
+    if joins[0]["api_key"] == _JOIN:
+        text = f"{len(joins)} joins and {rises} generations {by}{_time_spent(rows, minutes)}"
+    else:
+        text = f"{len(joins)} changes of member epochs to {rises} epochs {by}"
     ids = {row["member_id"] for row in joins if client_of(row) == (address, client) and row["member_id"]}
     text += f", under {len(ids)} member ids" if len(ids) > 1 else ""
     if reasons:
         text += f"; the reason given is {reasons.most_common(1)[0][0]}"
     if errors:
         text += f"; {len(errors)} responses {names_of(errors)}"
-    advice = "Set group.instance.id, use a cooperative assignor, or raise max.poll.interval.ms."
+    advice = _STATIC if joins[0]["api_key"] == _JOIN else _RESTLESS
     return about("rebalance-storm", "error", joins, f"{group}: {text}", advice, entity=group)
+
+
+def _time_spent(rows: list[Row], minutes: float) -> str:
+    spent = sum((row["ts_resp"] or when(row)) - when(row) for row in rows if row["api_key"] in (_JOIN, _SYNC)) / SECOND
+    return f"; {spent:.1f} s were spent in joins and syncs, {100 * spent / max(minutes * 60, spent):.0f} % of the time"
 
 
 def _group(row: Row) -> str:
@@ -90,11 +104,11 @@ def _rises(joins: list[Row]) -> int:
 
 
 def _epoch_changes(rows: list[Row]) -> list[Row]:
-    """Heartbeats of the consumer protocol (KIP-848) with a new member epoch."""
+    """Heartbeats with another member epoch than the one before (KIP-848, KIP-932, KIP-1071)."""
     changed: list[Row] = []
     epochs: dict[str | None, int] = {}
     for row in rows:
-        if row["api_key"] == _GROUP_HEARTBEAT and row["generation"] is not None:
+        if row["api_key"] in _EPOCHS and row["generation"] is not None:
             member = row["member_id"]
             if member in epochs and epochs[member] != row["generation"]:
                 changed.append(row)
