@@ -38,6 +38,7 @@ from kafkawire.broker._ops.fsync import Flusher
 from kafkawire.broker._quotas.service import Quotas
 from kafkawire.broker._quotas.stored import StoredQuotas
 from kafkawire.broker._security.scram_users import ScramUsers
+from kafkawire.broker._telemetry.service import Telemetry
 from kafkawire.broker._tokens.service import Tokens
 from kafkawire.broker._tokens.stored import StoredTokens
 from kafkawire.broker.groups.service import Groups
@@ -109,6 +110,8 @@ class Node:
             )
         self.group_configs = GroupConfigs(config)
         self.client_metrics = ClientMetricsConfigs()
+        self.telemetry = Telemetry(self.client_metrics, clock, config.integer("telemetry.max.bytes"))
+        """The metrics that clients push."""
         self.own_settings = {GROUP_RESOURCE: self.group_configs, CLIENT_METRICS_RESOURCE: self.client_metrics}
         """Settings of resources that nothing else describes, by type."""
         self.directory_id = directory_id_of(self.logs.properties)

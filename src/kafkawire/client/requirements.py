@@ -96,6 +96,7 @@ FEATURES: Final = (
     ClientFeature("Admin.delete_topics", {"DeleteTopics": 0}),
     ClientFeature("Admin.delete_records", {"DeleteRecords": 0}),
     ClientFeature("Admin.describe_configs", {"DescribeConfigs": 0}),
+    ClientFeature("Admin.list_config_resources", {"ListConfigResources": 0}),
     ClientFeature("Admin.alter_configs", {"IncrementalAlterConfigs": 0}),
     ClientFeature("Admin.describe_cluster", {"DescribeCluster": 0}),
     ClientFeature("Admin.describe_log_dirs", {"DescribeLogDirs": 0}),

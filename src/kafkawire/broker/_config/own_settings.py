@@ -28,6 +28,8 @@ class OwnSettings(ABC):
 
     def __init__(self) -> None:
         self.own: dict[str, dict[str, str]] = {}
+        self.version = 0
+        """The number of changes so far."""
 
     def check_name(self, name: str) -> None:
         """Refuse the empty name."""
@@ -37,6 +39,7 @@ class OwnSettings(ABC):
     def change(self, resource: str, changes: Mapping[str, str | None]) -> None:
         """Set values; None restores the default."""
         after = {name: value for name, value in {**self.own.get(resource, {}), **changes}.items() if value is not None}
+        self.version += 1
         self.own.pop(resource, None)
         if after:
             self.own[resource] = after

@@ -158,6 +158,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._task is not None:
             self._task.cancel()
         self._dispatcher.node.shares.disconnected(self.peer)
+        self._dispatcher.node.telemetry.disconnected(self.peer)
         self._server.forget(self)
 
     def _identify(self, tls: ListenerTls) -> None:

@@ -136,7 +136,7 @@ class GaugeLines:
 
     def __iter__(self) -> Iterator[str]:
         for name, lines in sorted(self._families.items()):
-            yield f"# TYPE {name} gauge"
+            yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
             yield from lines
 
     def add(self, gauge: Gauge) -> None:

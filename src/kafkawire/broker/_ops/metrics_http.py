@@ -99,6 +99,7 @@ def gauges(broker: Broker) -> Iterator[Gauge]:
             yield Gauge("kafkawire_log_end_offset", labels, log.end_offset)
     for coordinator in node.coordinators:
         yield from coordinator.gauges()
+    yield from node.telemetry.gauges()
     quotas = broker.node.quotas
     for key, count in quotas.throttled.items():
         yield Gauge("kafkawire_throttled_requests", {"quota": key}, count)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._security.sasl_session import SaslSession
 
 USER: Final = "User"
+UNKNOWN_SOFTWARE: Final = ("unknown", "unknown")
 
 
 class Principal(NamedTuple):
@@ -65,7 +66,7 @@ class SecurityProtocol(Enum):
 class Peer:
     """The client at the other end of a connection."""
 
-    __slots__ = ("address", "listener", "principal", "protocol", "session", "used_token")
+    __slots__ = ("address", "listener", "principal", "protocol", "session", "software", "used_token")
 
     def __init__(
         self,
@@ -80,6 +81,8 @@ class Peer:
         self.principal = principal
         self.used_token = False
         """Whether the connection was authenticated by a delegation token."""
+        self.software = UNKNOWN_SOFTWARE
+        """The name and the version of the client, from ApiVersions v3."""
         self.session: SaslSession | None = None
         """The authentication by SASL; None on other listeners."""
 

@@ -1,7 +1,7 @@
 """ApiVersions: v0-5. The APIs and versions of this broker.
 
 Rules:
-- The list has one entry per file of this package.
+- The list has one entry per file of this package. The APIs of telemetry are listed while there is a subscription.
 - A version that is not served is answered by the dispatcher, without a handler.
 - From v3 on the client's software name and version must be letters, digits, '-' and '.' that begin and end with a
   letter or digit; else INVALID_REQUEST.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import ApiVersionsRequest
 
 UNKNOWN_NODE: Final = -1
+TELEMETRY: Final = ("GetTelemetrySubscriptions", "PushTelemetry")
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -38,10 +39,11 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
         for value in (request.client_software_name, request.client_software_version):
             if not _SOFTWARE.fullmatch(value):
                 raise InvalidRequestError(f"client software {value!r}: expected letters, digits, '-' and '.'")
+        context.peer.software = request.client_software_name, request.client_software_version
     if context.peer.session is not None:
         context.peer.session.versions_answered()
     return ApiVersionsResponse(
-        api_keys=_listed().api_keys,
+        api_keys=_listed(with_telemetry=node.telemetry.is_on).api_keys,
         supported_features=[
             ApiVersionsResponse.SupportedFeatureKey(
                 name=feature.name, min_version=feature.lowest, max_version=feature.highest
@@ -67,5 +69,9 @@ def _check_destination(node: Node, request: ApiVersionsRequest) -> None:
 
 
 @cache
-def _listed() -> ApiVersionsResponse:
-    return answer_supported((key, served.versions) for key, served in served_apis().items())
+def _listed(*, with_telemetry: bool) -> ApiVersionsResponse:
+    return answer_supported(
+        (key, served.versions)
+        for key, served in served_apis().items()
+        if with_telemetry or served.api.name not in TELEMETRY
+    )

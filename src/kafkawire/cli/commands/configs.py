@@ -1,4 +1,4 @@
-"""`kafkawire configs`: show and change the configs of topics, brokers and groups."""
+"""`kafkawire configs`: show and change the configs of topics, brokers, groups and client metrics."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from kafkawire.cli._support.clients import add_client_options, client_config, pa
 if TYPE_CHECKING:
     import argparse
 
-HELP = "show and change the configs of topics, brokers and groups"
+HELP = "show and change the configs of topics, brokers, groups and client metrics"
 EXAMPLES = (
     "kafkawire configs describe topic orders",
     "kafkawire configs set topic orders retention.ms=3600000",
     "kafkawire configs unset topic orders retention.ms",
     "kafkawire configs describe broker 0 --all --json",
+    "kafkawire configs set client-metrics lag metrics=org.apache.kafka.consumer. interval.ms=10000",
+    "kafkawire configs list client-metrics",
 )
+_LIST = "list the resources that have configs, all of them or those of one kind"
 _KINDS = ("topic", "broker", "broker-logger", "client-metrics", "group")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    listing = verbs.add_parser("list", help=_LIST, description=_LIST)
+    listing.add_argument("kind", nargs="?", choices=_KINDS, metavar="KIND", help=f"one of {', '.join(_KINDS)}")
+    output.add_json_option(listing)
+    add_client_options(listing)
     for name, words in (
         ("describe", "show the configs that are set, or all"),
         ("set", "set configs; others do not change"),
@@ -32,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         verb.add_argument(
             "name",
             metavar="NAME",
-            help="the name of the topic or group, or the id of the broker (empty for all brokers)",
+            help="the name of the topic, group or subscription, or the id of the broker (empty for all brokers)",
         )
         if name == "describe":
             verb.add_argument("-a", "--all", action="store_true", help="show configs with default values too")
@@ -48,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     from kafkawire.client import ConfigResource, ResourceType
     from kafkawire.client.blocking import Admin
 
+    if args.verb == "list":
+        return _list(args)
     resource = ConfigResource(ResourceType[args.kind.upper().replace("-", "_")], args.name)
     changes: dict[str, str | None] = {}
     if args.verb == "set":
@@ -65,4 +74,16 @@ def run(args: argparse.Namespace) -> int:
         if args.all or not entry.is_default
     ]
     output.print_rows(("name", "value", "source", "read_only"), rows, as_json=args.json)
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    from kafkawire.client import ResourceType
+    from kafkawire.client.blocking import Admin
+
+    kinds = [] if args.kind is None else [ResourceType[args.kind.upper().replace("-", "_")]]
+    with Admin(client_config(args)) as admin:
+        found = admin.list_config_resources(kinds)
+    rows = [(resource.type.name.lower().replace("_", "-"), resource.name) for resource in found]
+    output.print_rows(("kind", "name"), sorted(rows), as_json=args.json)
     return 0

@@ -50,11 +50,13 @@ from kafkawire.messages import (
     DescribeLogDirsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
     Message,
     MetadataRequest,
     MetadataResponse,
 )
-from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
+from kafkawire.messages.errors import ErrorCode, KafkaError, UnsupportedVersionError, error_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 
 _SET, _DELETE = 0, 1
 _DOCUMENTED_FROM = 3
+_LISTED_BY_TYPE_FROM = 1
 _CREATES_ON_DEMAND_FROM = 4
 
 
@@ -227,6 +230,24 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
                 found[resource] = {entry.name: _config_entry(entry) for entry in each.configs}
         raise_errors(errors)
         return found
+
+    async def list_config_resources(self, types: Iterable[ResourceType] = ()) -> list[ConfigResource]:
+        """The resources of these types that have configs; of all types by default.
+
+        A broker older than Kafka 4.1 lists client metrics only.
+        """
+        wanted = [*types]
+        connection = await self._cluster.connection(self._cluster.any_node())
+        version = connection.version("ListConfigResources")
+        if version < _LISTED_BY_TYPE_FROM and wanted != [ResourceType.CLIENT_METRICS]:
+            raise UnsupportedVersionError("the broker lists resources of the type CLIENT_METRICS only")
+        request = ListConfigResourcesRequest(resource_types=[*map(int, wanted)])
+        answer = await connection.request(request, ListConfigResourcesResponse, version=version)
+        if answer.error_code:
+            raise error_for(answer.error_code)
+        return [
+            ConfigResource(ResourceType(each.resource_type), each.resource_name) for each in answer.config_resources
+        ]
 
     async def alter_configs(
         self, resource: ConfigResource, changes: Mapping[str, str | None], *, validate_only: bool = False

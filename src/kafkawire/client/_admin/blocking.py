@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         LogDirEntry,
         NewTopic,
         ProducerState,
+        ResourceType,
         ShareOffset,
         TransactionDescription,
         TransactionListing,
@@ -72,6 +73,9 @@ class Admin(BlockingClient):
 
     def describe_cluster(self) -> ClusterDescription:
         return self._run(self._client.describe_cluster())
+
+    def list_config_resources(self, types: Iterable[ResourceType] = ()) -> list[ConfigResource]:
+        return self._run(self._client.list_config_resources(types))
 
     def describe_configs(self, resources: Iterable[ConfigResource]) -> dict[ConfigResource, dict[str, ConfigEntry]]:
         return self._run(self._client.describe_configs(resources))
