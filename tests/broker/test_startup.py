@@ -25,8 +25,8 @@ def test_files_hold_names_and_values(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("# comment\n! another\n\nnum.partitions = 3\nlisteners=PLAINTEXT://:9092,\\\n  SSL://:9093\n")
     assert from_file(path) == {"num.partitions": "3", "listeners": "PLAINTEXT://:9092,SSL://:9093"}
-    path.write_text("fine=1\nnot a setting\n")
-    with pytest.raises(InvalidConfigError, match="line 2: expected name=value, found 'not a setting'"):
+    path.write_text("fine=1\nnothing\n")
+    with pytest.raises(InvalidConfigError, match="line 2: expected name=value"):
         from_file(path)
 
 

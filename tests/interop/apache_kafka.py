@@ -62,9 +62,11 @@ class ApacheKafka:
         self.class_path = f"{release.jars}/*"
         fetch_jars(Path(__file__).with_name(release.pom), release.jars, f"Apache Kafka {release.version}")
 
-    def run(self, main: str, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
+    def run(
+        self, main: str, *arguments: str, stdin: str = "", timeout: float = 120, machine: Sequence[str] = ()
+    ) -> str:
         """Run a class with a main method; all that it says."""
-        command = ["java", *HEAP, "-cp", self.class_path, main, *arguments]
+        command = ["java", *HEAP, *machine, "-cp", self.class_path, main, *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr

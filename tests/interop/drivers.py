@@ -145,9 +145,10 @@ class Member:
 class JavaClients(Driver):
     """Apache Kafka's own clients."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, machine: Sequence[str] = ()) -> None:
         fetch_jars(HERE / "clients_pom.xml", CLIENT_JARS, "Apache Kafka's clients")
-        super().__init__(_compiled("Driver", HERE / "java", BUILD / "java", CLIENT_JARS), log)
+        java, *rest = _compiled("Driver", HERE / "java", BUILD / "java", CLIENT_JARS)
+        super().__init__([java, *machine, *rest], log)
 
     def producer(self, how: dict[str, Any]) -> dict[str, Any]:
         settings = {

@@ -25,10 +25,14 @@ EARLY_SHARE_GROUPS: Final = "4.0.0"
 JACKSON: Final = "2.21.2"
 """Kafka's JSON converters need it."""
 
+JOSE4J: Final = "0.9.6"
+"""Kafka's clients need it for OAUTHBEARER."""
+
 PROPERTIES: Final = {
     "clients.version": CLIENTS,
     "modules.version": MODULES,
     "removed.version": REMOVED,
     "early-share-groups.version": EARLY_SHARE_GROUPS,
     "jackson.version": JACKSON,
+    "jose4j.version": JOSE4J,
 }

@@ -106,6 +106,14 @@ class ClientOptions:
     sasl_token_auth: bool = False
     sasl_jaas_config: str | None = _named(None, secret=True)
     sasl_oauth_token_provider: Callable[[], Any] | None = None
+    sasl_login_callback_handler_class: (
+        Literal[
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+            "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+            "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
+        ]
+        | None
+    ) = None
     sasl_oauthbearer_token_endpoint_url: str | None = None
     sasl_oauthbearer_client_id: str | None = _named(None, "sasl.oauthbearer.client.credentials.client.id")
     sasl_oauthbearer_client_secret: str | None = _named(
@@ -390,8 +398,8 @@ def _words(kind: type[ClientOptions]) -> str:
 
 
 def _coerce(name: str, value: Any, wanted: Any) -> Any:
-    choices = [each for each in get_args(wanted) if isinstance(each, str)]
-    if choices:
+    choices = [each for kind in get_args(wanted) for each in get_args(kind) or (kind,) if isinstance(each, str)]
+    if choices and not (value is None and NoneType in get_args(wanted)):
         return _choice(name, value, choices)
     kinds = get_args(wanted) or (wanted,)
     if value is None and NoneType in kinds:

@@ -10,70 +10,25 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from cryptography.hazmat.primitives.hashes import SHA256
 from tests.broker.raw_connection import Peer
+from tests.broker.security.tokens import GOOD, NOW, claims, encoded, jwks, signed, unsecured
 
 from kafkawire.broker import Broker
 from kafkawire.broker._security.bearer_tokens import InvalidTokenError, TokenRules, check_signed, check_unsecured
 from kafkawire.broker._security.jwks import KeySet
-from kafkawire.broker._security.oauth_exchange import UNSECURED
-from kafkawire.client import AuthenticationFailedError, OAuthToken
+from kafkawire.broker._security.oauth_exchange import SIGNED, UNSECURED
+from kafkawire.client import AuthenticationFailedError, OAuthToken, OptionError
 from kafkawire.client.blocking import Admin
 from kafkawire.messages import MetadataRequest, SaslAuthenticateRequest, SaslHandshakeRequest
 from kafkawire.messages.errors import InvalidConfigError
 from kafkawire.testing import ManualClock, RunningBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
-NOW = 1_700_000_000
-RSA_KEY = rsa.generate_private_key(65537, 2048)
-EC_KEY = ec.generate_private_key(ec.SECP256R1())
 PREFIX = "listener.name.sasl_plaintext.oauthbearer.sasl."
-
-
-def encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def number(value: int, size: int) -> str:
-    return encoded(value.to_bytes(size))
-
-
-def jwks() -> dict[str, Any]:
-    of_rsa, of_ec = RSA_KEY.public_key().public_numbers(), EC_KEY.public_key().public_numbers()
-    return {
-        "keys": [
-            {"kty": "RSA", "kid": "r", "n": number(of_rsa.n, 256), "e": number(of_rsa.e, 3), "alg": "RS256"},
-            {"kty": "EC", "kid": "e", "crv": "P-256", "x": number(of_ec.x, 32), "y": number(of_ec.y, 32)},
-        ]
-    }
-
-
-def signed(claims: Mapping[str, Any], algorithm: str = "RS256", kid: str | None = None) -> str:
-    head = {"alg": algorithm, "kid": kid or {"RS256": "r", "ES256": "e"}.get(algorithm, "r")}
-    text = f"{encoded(json.dumps(head).encode())}.{encoded(json.dumps(dict(claims)).encode())}"
-    if algorithm == "ES256":
-        one, other = decode_dss_signature(EC_KEY.sign(text.encode(), ec.ECDSA(SHA256())))
-        return f"{text}.{encoded(one.to_bytes(32) + other.to_bytes(32))}"
-    return f"{text}.{encoded(RSA_KEY.sign(text.encode(), padding.PKCS1v15(), SHA256()))}"
-
-
-def unsecured(claims: Mapping[str, Any]) -> str:
-    head = encoded(json.dumps({"alg": "none"}).encode())
-    return f"{head}.{encoded(json.dumps(dict(claims)).encode())}."
-
-
-def claims(now: float = NOW, **more: Any) -> dict[str, Any]:
-    found = {"sub": "ann", "iat": now - 10, "exp": now + 600, **more}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 RULES = TokenRules("https://issuer", ("kafka", "other"))
-GOOD: dict[str, Any] = {"iss": "https://issuer", "aud": "kafka"}
 
 
 def check(token: str, rules: TokenRules = RULES) -> str:
@@ -297,3 +252,51 @@ def test_a_client_logs_in_by_client_credentials(settings: dict[str, str], endpoi
         with pytest.raises(AuthenticationFailedError, match="answers 401") as refused, Admin(wrong):
             pass
         assert "other-secret" not in str(refused.value)
+
+
+HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+def test_a_properties_file_of_java_logs_in_by_client_credentials(settings: dict[str, str], endpoint: str) -> None:
+    with RunningBroker(config=settings) as broker:
+        base = {name.replace("_", "."): value for name, value in client(broker).items()}
+        options = 'clientId="app/1" clientSecret="s:cret" scope="kafka" extension_logicalCluster="lkc-1"'
+        java = base | {
+            "sasl.login.callback.handler.class": HANDLER,
+            "sasl.oauthbearer.token.endpoint.url": endpoint,
+            "sasl.jaas.config": f"{MODULE} {options};",
+        }
+        with Admin(java) as admin:
+            assert admin.list_topics() == []
+        with pytest.raises(OptionError, match=r"sasl\.login\.callback\.handler\.class: expected one of org\.apache"):
+            Admin(java | {"sasl.login.callback.handler.class": "com.example.Handler"})
+        with pytest.raises(OptionError, match="semicolon"), Admin(java | {"sasl.jaas.config": "x required a=b"}):
+            pass
+
+
+def test_a_file_contains_the_token_and_is_read_for_every_connection(settings: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "token with blanks"
+    with RunningBroker(config=settings) as broker:
+        base = {name.replace("_", "."): value for name, value in client(broker).items()}
+        from_file = base | {"sasl.oauthbearer.token.endpoint.url": file.as_uri()}
+        for content in (None, b"", b"\xff"):
+            if content is not None:
+                file.write_bytes(content)
+            with pytest.raises(AuthenticationFailedError, match=r"cannot be read|empty file"), Admin(from_file):
+                pass
+        for subject in ("ann", "bob"):
+            file.write_text(signed(claims(time.time(), **GOOD, sub=subject)) + "\n")
+            with Admin(from_file) as admin:
+                assert admin.list_topics() == []
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_the_class_of_kafka_for_signed_tokens_is_accepted(settings: dict[str, str], name: str) -> None:
+    handler = f"{PREFIX}server.callback.handler.class"
+    Broker(config={**settings, handler: name})
+    with pytest.raises(InvalidConfigError, match=r"expected org\.apache.*or nothing"):
+        Broker(config={**settings, handler: "com.example.Handler"})
+    del settings[f"{PREFIX}oauthbearer.jwks.endpoint.url"]
+    with pytest.raises(InvalidConfigError, match="found neither"):
+        Broker(config={**settings, handler: name})

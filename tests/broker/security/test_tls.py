@@ -21,7 +21,8 @@ from kafkawire.broker import Broker
 from kafkawire.broker._net.send_queue import DirectSendQueue
 from kafkawire.broker._security import tls
 from kafkawire.broker._security.development_certificates import DevelopmentAuthority
-from kafkawire.client import NewTopic
+from kafkawire.client import Admin as AsyncAdmin
+from kafkawire.client import AuthenticationFailedError, NewTopic
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.messages import ApiVersionsRequest, IncrementalAlterConfigsRequest, MetadataRequest
 from kafkawire.messages.errors import InvalidConfigError
@@ -227,6 +228,32 @@ def test_a_client_without_a_good_certificate_is_refused_where_one_is_required(
             "of another authority": "the client's certificate is refused",
         }[certificate])  # fmt: skip
         assert broker.call(lambda: broker.broker.metrics.refused) == {"tls": 1}
+
+
+@pytest.mark.usefixtures("_loop")
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+@pytest.mark.parametrize(("certificate", "words"), [
+    ("", r"wants a certificate of this client .*ssl_certfile"),
+    ("stranger", "the broker refuses the certificate of this client"),
+])  # fmt: skip
+def test_a_client_learns_that_its_certificate_is_refused(
+    tmp_path: Path, certificate: str, words: str, version: str
+) -> None:
+    (tmp_path / "stranger.pem").write_text(DevelopmentAuthority.create("other").issue("ann").both)
+    settings = tls_settings(tmp_path, ssl_client_auth="required", ssl_enabled_protocols=version)
+    own = {"ssl.certificate.location": str(tmp_path / f"{certificate}.pem")} if certificate else {}
+    with RunningBroker(config=settings) as broker:
+        common = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
+        config = {"bootstrap.servers": broker.bootstrap_servers, **common, **own}
+
+        async def connect() -> None:
+            async with AsyncAdmin(config):
+                pass
+
+        with pytest.raises(AuthenticationFailedError, match=words):
+            asyncio.run(connect())
+        with pytest.raises(AuthenticationFailedError, match=words), Admin(config):
+            pass
 
 
 def wait_for(caplog: pytest.LogCaptureFixture, words: str) -> None:

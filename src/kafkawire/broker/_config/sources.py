@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.messages.errors import InvalidConfigError
+from kafkawire.wire.properties import PropertiesError, parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,17 +47,11 @@ def from_environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def from_file(path: Path) -> dict[str, str]:
-    """The settings in a properties file: name=value lines, '#' and '!' for comments, '\\' to continue a line."""
-    found: dict[str, str] = {}
-    text = re.sub(r"\\\r?\n[ \t]*", "", path.read_text(encoding="utf-8"))
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if stripped and stripped[0] not in "#!":
-            name, equals, value = stripped.partition("=")
-            if not equals:
-                raise InvalidConfigError(f"{path}, line {number}: expected name=value, found {stripped!r}")
-            found[name.strip()] = value.strip()
-    return found
+    """The settings in a properties file."""
+    try:
+        return parse_properties(path.read_text(encoding="utf-8"), str(path))
+    except PropertiesError as error:
+        raise InvalidConfigError(str(error)) from None
 
 
 def from_pairs(pairs: list[str]) -> dict[str, str]:

@@ -3,8 +3,8 @@
 Rules:
 - A handshake counts for max.connections and max.connections.per.ip, so that clients that never finish one cannot take
   all descriptors. It has HANDSHAKE_SECONDS.
-- A handshake that fails closes the connection. One line in the log contains the reason in words, and says if the client
-  does not speak TLS at all.
+- A handshake that fails sends TLS's alert and closes the connection. One line in the log contains the reason in words,
+  and says if the client does not speak TLS at all.
 - Every handshake uses the context that is current when it begins.
 """
 
@@ -15,6 +15,7 @@ import ssl
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._net.listeners import Endpoint
+from kafkawire.broker._net.tls_alerts import send_alert
 from kafkawire.broker._ops.event_log import log_event
 
 if TYPE_CHECKING:
@@ -63,19 +64,25 @@ class TlsHandshakes:
             return
         host = str(address[0])
         refusal = self._server.begin_handshake(host)
+        wire: socket.socket | None = None
         try:
             if refusal:
                 accepted.close()
                 self._refuse(address, "limit", refusal)
                 return
+            wire = accepted.dup()  # the loop closes the other one when the handshake fails
             await self._server.loop.connect_accepted_socket(
                 connected, accepted, ssl=self._tls.context(), ssl_handshake_timeout=HANDSHAKE_SECONDS
             )
         except (OSError, ValueError) as error:
             # uvloop reports a transport that was closed in the meantime as a ValueError
+            if wire is not None:
+                send_alert(wire, error)
             accepted.close()
             self._refuse(address, "tls", handshake_failure(error, self._protocol))
         finally:
+            if wire is not None:
+                wire.close()
             self._server.end_handshake(host)
 
     def _refuse(self, address: tuple[str, int], kind: str, reason: str) -> None:

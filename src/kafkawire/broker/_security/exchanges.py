@@ -116,7 +116,8 @@ class ScramExchange:
     def _final(self, text: str, login: Login) -> tuple[bytes, Authenticated]:
         without, found, proof_text = text.rpartition(",p=")
         binding, _, nonce = without.partition(",r=")
-        # older librdkafka repeats its own part before the nonce; Kafka compares the end only, and the proof covers it
+        # librdkafka before 2.6 repeats its own part before the nonce, and Kafka refuses this since 3.9. It is safe to
+        # accept, because the broker's part is at the end and the proof covers all of it.
         if not found or binding != f"c={self._binding}" or not nonce.partition(",")[0].endswith(self._nonce):
             raise AuthenticationFailure(_MALFORMED)
         try:

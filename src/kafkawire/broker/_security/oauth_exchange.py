@@ -5,7 +5,7 @@ Rules:
   the client sends one byte, and then the exchange fails with this text.
 - The end of the token is the end of the session.
 - Fail closed: without sasl.oauthbearer.jwks.endpoint.url the broker does not start. Unsecured tokens need Kafka's class
-  for them by name in sasl.server.callback.handler.class.
+  for them by name in sasl.server.callback.handler.class. Kafka's class for signed tokens is accepted there too.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ OAUTHBEARER: Final = "OAUTHBEARER"
 UNSECURED: Final = (
     "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
 )
+SIGNED: Final = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
+)
+"""Kafka's class for signed tokens, by its names since 4.0 and before."""
 INVALID: Final = '{"status":"invalid_token"}'
 _FIRST: Final = re.compile(
     "n,(?:a=([^,]*))?,\x01auth=[Bb]earer ([-A-Za-z0-9._~+/=]+)\x01((?:[A-Za-z]+=[^\x01]*\x01)*)\x01"
@@ -44,8 +49,12 @@ class TokenCheck:
 
     def __init__(self, settings: ListenerSettings) -> None:
         url, handler = settings.text(_URL, OAUTHBEARER), settings.text(_HANDLER, OAUTHBEARER).strip()
-        if handler and handler != UNSECURED:
-            raise InvalidConfigError(f"{settings.name(_HANDLER, OAUTHBEARER)}: expected {UNSECURED} or nothing")
+        if handler in SIGNED:
+            handler = ""
+        elif handler and handler != UNSECURED:
+            raise InvalidConfigError(
+                f"{settings.name(_HANDLER, OAUTHBEARER)}: expected {SIGNED[0]}, {UNSECURED} or nothing"
+            )
         if bool(url) == bool(handler):
             found, name = "both" if url else "neither", settings.name(_HANDLER, OAUTHBEARER)
             raise InvalidConfigError(

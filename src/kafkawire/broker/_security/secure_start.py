@@ -48,7 +48,9 @@ class SecureStart(NamedTuple):
     def write_client_file(self, bootstrap: str) -> Path:
         """Write the settings of a Java client, which `kafkawire -F` reads too."""
         path = self.directory / CLIENT_FILE
-        write_private(path, "".join(f"{name}={value}\n" for name, value in self.java(bootstrap).items()))
+        write_private(
+            path, "".join(f"{name}={value}\n" for name, value in self.java(bootstrap).items()).replace("\\", "\\\\")
+        )
         return path
 
     def java(self, bootstrap: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker._net.tls_alerts import AlertingContext
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._security.peer import ANONYMOUS, USER, Principal
 from kafkawire.broker._security.principal_rules import PrincipalRules
@@ -116,7 +117,7 @@ class ListenerTls:
 
 
 def _make(settings: ListenerSettings) -> tuple[ssl.SSLContext, Certificate]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
     _set_versions(context, settings)
     store = key_store(settings)

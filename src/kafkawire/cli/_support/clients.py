@@ -109,12 +109,9 @@ def pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _read_properties(path: Path) -> dict[str, str]:
-    found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        text = line.strip()
-        if text and not text.startswith(("#", "!")):
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise UsageError(f"{path}, line {number}: expected name=value, found {text!r}")
-            found[name.strip()] = value.strip()
-    return found
+    from kafkawire.wire.properties import PropertiesError, parse_properties
+
+    try:
+        return parse_properties(path.read_text(encoding="utf-8"), str(path))
+    except PropertiesError as error:
+        raise UsageError(str(error)) from None

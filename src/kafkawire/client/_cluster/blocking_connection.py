@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkawire.client._cluster.connection import BaseConnection
-from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError, why
+from kafkawire.client._cluster.tls_refusals import refused_handshake
+from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
 
@@ -68,12 +68,13 @@ class SocketConnection(BaseConnection):
             if tls is not None:
                 self._socket = tls.wrap_socket(self._socket, server_hostname=host)
             run(self._shake_hands())
-        except ssl.SSLCertVerificationError as error:
-            raise AuthenticationFailedError(f"{self.place}: {error.verify_message}") from error
         except OSError as error:
             self.close()
             if isinstance(error, KafkaWireError):
                 raise
+            refused = refused_handshake(self.place, error, options)
+            if refused is not None:
+                raise refused from error
             raise ConnectionLostError(f"{self.place}: {why(error)}") from error
         except BaseException:
             self.close()

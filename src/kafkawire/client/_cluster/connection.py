@@ -18,14 +18,14 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
-import ssl
 from abc import abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkawire.client._cluster.handshake import handshake, lost_before, needs_token
 from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
-from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, RequestTimeoutError, why
+from kafkawire.client._cluster.tls_refusals import refused_handshake
+from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
 from kafkawire.wire import Negotiated, ReceiveBuffer
@@ -119,7 +119,7 @@ class BaseConnection:
             try:
                 answer = await self._ask(message, version)
             except ConnectionLostError as error:
-                raise lost_before(message, self._options, error) from error
+                raise lost_before(self.place, message, self._options, error) from error
             try:
                 message, version = steps.send(answer)
             except StopIteration as done:
@@ -206,12 +206,13 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             connection.close()
             what = f"connected, but {asked} was not answered" if asked else "no connection"
             raise RequestTimeoutError(f"{connection.place}: {what} within {options.connect_timeout_ms} ms") from None
-        except ssl.SSLCertVerificationError as error:
-            raise AuthenticationFailedError(f"{connection.place}: {error.verify_message}") from error
         except OSError as error:
             connection.close()
             if isinstance(error, KafkaWireError):
                 raise
+            refused = refused_handshake(connection.place, error, options)
+            if refused is not None:
+                raise refused from error
             raise ConnectionLostError(f"{connection.place}: {why(error)}") from error
         except BaseException:
             connection.close()
@@ -393,7 +394,9 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         reason = f": {why(error)}" if isinstance(error, OSError) else ""
-        self._end(ConnectionLostError(f"{self.place}: the connection was lost{reason}"))
+        lost = ConnectionLostError(f"{self.place}: the connection was lost{reason}")
+        lost.__cause__ = error
+        self._end(lost)
 
     def pause_writing(self) -> None:
         self._writable = False

@@ -17,6 +17,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire import __version__
+from kafkawire.client._cluster.tls_refusals import refused_handshake
 from kafkawire.client.errors import AuthenticationFailedError, ClientError, ConnectionLostError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
@@ -86,10 +87,13 @@ def handshake(
     return Session(negotiated, lifetime * _USED_OF_SESSION if lifetime > 0 else math.inf)
 
 
-def lost_before(message: Message, options: ClientOptions, error: ConnectionLostError) -> ConnectionLostError:
+def lost_before(place: str, message: Message, options: ClientOptions, error: ConnectionLostError) -> Exception:
     """The error of a connection that ended before one of these requests was answered, with a hint at the cause."""
     if isinstance(error.__cause__, KafkaWireError):
         return error  # it was answered, but the answer cannot be read
+    refused = refused_handshake(place, error.__cause__, options)
+    if refused is not None:
+        return refused
     hint = "" if options.security_protocol.endswith("SSL") else "; does this listener want TLS?"
     name = type(message).__name__.removesuffix("Request")
     return ConnectionLostError(f"{error} before it answered {name}{hint}")

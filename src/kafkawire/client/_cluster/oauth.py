@@ -3,7 +3,10 @@
 Rules:
 - A token is used for most of its life, and then fetched again. All connections with the same options share it.
 - The fetch blocks, so asyncio connections run it in a thread. Only one fetch per endpoint runs at a time.
-- The endpoint is https, or http on this machine. No error contains the secret or a token.
+- The endpoint is https, or http on this machine. A file URL names a file that contains a token, as in Java; it is read
+  for every connection. No error contains the secret or a token.
+- The options of a JAAS setting have Java's names: clientId, clientSecret, scope and extension_<name>. They count if the
+  options of the client do not say otherwise.
 - A function returns the token as text, or with its end in seconds since 1970. Without an end it is called for every
   connection.
 """
@@ -16,18 +19,23 @@ import ssl
 import threading
 import time
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from kafkawire.client.errors import AuthenticationFailedError, OptionError
+from kafkawire.wire.jaas import JaasError, parse_jaas
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kafkawire.client.options import ClientOptions
 
 _USED_OF_LIFE: Final = 0.8
 _LARGEST: Final = 1024 * 1024
+_EXTENSION: Final = "extension_"
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -96,7 +104,7 @@ def _source(*key: Any) -> TokenSource:
 
 def fetch_token(options: ClientOptions) -> OAuthToken:
     """A token for a new connection; this may block."""
-    provider = options.sasl_oauth_token_provider
+    provider, jaas = options.sasl_oauth_token_provider, _jaas_options(options)
     if provider is not None:
         given = provider()
         token = given if isinstance(given, OAuthToken) else OAuthToken(given)
@@ -104,17 +112,45 @@ def fetch_token(options: ClientOptions) -> OAuthToken:
             raise AuthenticationFailedError("sasl_oauth_token_provider: expected a token, found none")
     else:
         url = options.sasl_oauthbearer_token_endpoint_url
-        client_id, secret = options.sasl_oauthbearer_client_id, options.sasl_oauthbearer_client_secret
+        if url and url.startswith("file:"):
+            return _with_extensions(OAuthToken(_read_token(url)), options, jaas)
+        client_id = options.sasl_oauthbearer_client_id or jaas.get("clientId")
+        secret = options.sasl_oauthbearer_client_secret or jaas.get("clientSecret")
         if not url or not client_id or not secret:
             raise AuthenticationFailedError(
                 "SASL OAUTHBEARER needs sasl_oauth_token_provider, or sasl_oauthbearer_token_endpoint_url with "
                 "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
             )
         seconds = options.request_timeout_ms / 1000
-        scope, cafile = options.sasl_oauthbearer_scope or "", options.sasl_oauthbearer_cafile
+        scope, cafile = options.sasl_oauthbearer_scope or jaas.get("scope", ""), options.sasl_oauthbearer_cafile
         token = _source(url, client_id, secret, scope, seconds, cafile).token()
-    extra = tuple(_pairs(options.sasl_oauthbearer_extensions or ""))
+    return _with_extensions(token, options, jaas)
+
+
+def _with_extensions(token: OAuthToken, options: ClientOptions, jaas: Mapping[str, str]) -> OAuthToken:
+    named = [(name.removeprefix(_EXTENSION), value) for name, value in jaas.items() if name.startswith(_EXTENSION)]
+    extra = (*named, *_pairs(options.sasl_oauthbearer_extensions or ""))
     return token._replace(extensions=(*token.extensions, *extra)) if extra else token
+
+
+def _jaas_options(options: ClientOptions) -> Mapping[str, str]:
+    if options.sasl_jaas_config is None:
+        return {}
+    try:
+        return parse_jaas(options.sasl_jaas_config, "sasl_jaas_config").options
+    except JaasError as error:
+        raise OptionError(str(error)) from None
+
+
+def _read_token(url: str) -> str:
+    try:
+        text = Path(unquote(urlsplit(url).path)).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise AuthenticationFailedError(f"{url}: the token cannot be read: {reason}") from None
+    if not text:
+        raise AuthenticationFailedError(f"{url}: expected a token, found an empty file")
+    return text
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
