@@ -79,8 +79,8 @@ def test_mistakes_of_the_test_are_errors(kafka_broker: RunningBroker) -> None:
         kafka_broker.fail_next("Produec", 1)
     with pytest.raises(ErrorLookupError, match="did you mean NOT_COORDINATOR"):
         kafka_broker.fail_next("Produce", "NOT_COORDINATR")
-    with pytest.raises(ImpossibleOrderError, match="CreateDelegationToken is not served"):
-        kafka_broker.fail_next("CreateDelegationToken", "DELEGATION_TOKEN_AUTH_DISABLED")
+    with pytest.raises(ImpossibleOrderError, match="UnregisterBroker is not served"):
+        kafka_broker.fail_next("UnregisterBroker", "UNSUPPORTED_VERSION")
     with pytest.raises(ImpossibleOrderError, match="Heartbeat cannot fail for one topic, only"):
         kafka_broker.fail_next("Heartbeat", "REBALANCE_IN_PROGRESS", topic="orders")
     with pytest.raises(ImpossibleOrderError, match="Produce for partition 1: expected a topic"):

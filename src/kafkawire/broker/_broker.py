@@ -4,6 +4,7 @@ Rules:
 - It lives between `start` and `stop`, on the loop that called `start`.
 - Without a port, or with port 0, it takes a free port; `bootstrap` contains it.
 - `users` have these passwords for SCRAM from the start on, as with kafka-storage format --add-scram.
+- `acls` exist from the start on. They are in force if the authorizer is set.
 - Without a data directory all data is in memory, and lost afterwards. `files` replaces the file system.
 - The settings `listeners` and `log.dirs` are those in use, also if they came from arguments.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from kafkawire.broker._acls import changes as acl_changes
 from kafkawire.broker._clock import LoopClock
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
@@ -28,11 +30,12 @@ from kafkawire.log.storage.memory import MemoryFiles
 from kafkawire.messages import error_facts as table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from types import TracebackType
 
     from kafkawire.broker._clock import Clock
     from kafkawire.log.storage.files import FileSystem
+    from kafkawire.wire.acls import Acl
 
 
 class Broker:
@@ -56,6 +59,7 @@ class Broker:
         clock: Clock | None = None,
         files: FileSystem | None = None,
         users: Mapping[str, str] | None = None,
+        acls: Collection[Acl] = (),
     ) -> None:
         self.config = BrokerConfig(config)
         self.clock = clock or LoopClock()
@@ -67,6 +71,7 @@ class Broker:
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._files = files
         self._users = dict(users or {})
+        self._acls = acls
         self._started = False
 
     async def start(self) -> None:
@@ -84,6 +89,7 @@ class Broker:
         try:
             self.node.start()
             self.node.changes.run_now(self.node.changes.users(self._users))
+            self.node.changes.run_now(acl_changes.creation(self.node, self._acls))
             for name, place in self.listeners.items():
                 security = self.security[name]
                 self.listeners[name] = Endpoint(place.host, await self.server.listen(security, place))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
+    from kafkawire.testing._acl_lines import AclLineError
     from kafkawire.testing._async_broker import AsyncBroker
     from kafkawire.testing._faults import ImpossibleOrderError, UnusedFaultError
     from kafkawire.testing._registry import RunningRegistry
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kafkawire.testing.manual_clock import ManualClock
 
 __all__ = [
+    "AclLineError",
     "AsyncBroker",
     "Fault",
     "FaultyFiles",
@@ -40,6 +42,7 @@ __all__ = [
 
 # pytest imports the plugin in every run, so the broker is imported only when a test uses one.
 _HOMES = {
+    "AclLineError": "_acl_lines",
     "AsyncBroker": "_async_broker",
     "Fault": "faulty_files",
     "FaultyFiles": "faulty_files",

@@ -6,7 +6,8 @@ Rules:
   that the system chose stays reserved while the broker is stopped.
 - `produce` and `records` bypass the wire, so that they are not among the recorded requests.
 - Settings may be numbers and booleans. An unknown name is an error, because a test would pass without its setting.
-- `security` gives it one listener with TLS, SASL or both, with certificates and users; `client_config` fits it.
+- `security` gives it one listener with TLS, SASL or both, with certificates and users; `client_settings` fit it. `acls`
+  say who may do what, as lines such as `alice: read topic orders*`.
 - A fault that no request met fails the test when the broker is left, unless another error is on its way.
 """
 
@@ -33,7 +34,7 @@ from kafkawire.testing._requests import RequestFilter
 from kafkawire.testing._secured import secured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Unpack
@@ -87,14 +88,16 @@ class RunningBroker(FaultCalls):
         allow_unused_faults: bool = False,
         security: str | None = None,
         users: Mapping[str, str] | None = None,
+        acls: str | Iterable[str] | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._port = port
         self._files, self._clock = files, clock
         self._bootstrap = ""
         self._allows_unused_faults = allow_unused_faults
-        self._security = None if security is None else secured(self, security, users)
-        given = {} if self._security is None else self._security.settings
+        self._is_secured = security is not None
+        self._security = secured(self, security, users, acls)
+        given = self._security.settings
         self._config = {"group.initial.rebalance.delay.ms": "0", **given, **_settings(config or {})}
         for name, close in BrokerConfig(self._config).unknown().items():
             hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
@@ -107,7 +110,7 @@ class RunningBroker(FaultCalls):
 
     def start(self) -> None:
         """Start the broker; raises its error if it fails to start."""
-        if not self._port and (self._security is not None or "listeners" not in self._config):
+        if not self._port and (self._is_secured or "listeners" not in self._config):
             self._port = claim_port(self)
         started: Future[None] = Future()
         self._thread = Thread(target=self._run, args=(started,), name="kafkawire broker", daemon=True)
@@ -157,14 +160,35 @@ class RunningBroker(FaultCalls):
 
     @property
     def client_config(self) -> dict[str, str]:
-        """The settings of a client, in names that kafkawire and librdkafka know.
+        """The settings of a client of the first user, in names that kafkawire and librdkafka know.
 
         >>> with RunningBroker(security="SASL_SSL", users={"ann": "secret"}) as broker:
         ...     broker.client_config["security.protocol"], broker.client_config["sasl.username"]
         ('SASL_SSL', 'ann')
         """
-        secret = {} if self._security is None else self._security.client
-        return {"bootstrap.servers": self.bootstrap_servers, **secret}
+        return self.client_settings("confluent-kafka")
+
+    def client_settings(
+        self, library: str = "confluent-kafka", user: str | None = None, *, mechanism: str = "SCRAM-SHA-512"
+    ) -> dict[str, Any]:
+        """The settings of a client of this broker, in the words of its library.
+
+        The libraries are confluent-kafka, kafkawire, kafka-python, aiokafka and java. The first user is the default.
+
+        >>> with RunningBroker(security="SASL_SSL", users={"ann": "a", "bob": "b"}) as broker:
+        ...     settings = broker.client_settings("kafka-python", "bob")
+        >>> settings["sasl_plain_username"], settings["sasl_mechanism"]
+        ('bob', 'SCRAM-SHA-512')
+        """
+        found = self._security.client_settings(library, self.bootstrap_servers, user, mechanism)
+        if not self._is_secured:
+            found = {name: value for name, value in found.items() if not name.startswith("security")}
+        return found
+
+    def java_properties(self, user: str | None = None, *, mechanism: str = "SCRAM-SHA-512") -> str:
+        """The settings of a Java client as the text of a properties file."""
+        settings = self.client_settings("java", user, mechanism=mechanism)
+        return "".join(f"{name}={value}\n" for name, value in settings.items()).replace("\\", "\\\\")
 
     @property
     def connections_made(self) -> int:
@@ -330,7 +354,8 @@ class RunningBroker(FaultCalls):
                 config=self._config,
                 files=self._files,
                 clock=self._clock,
-                users=None if self._security is None else self._security.users,
+                users=self._security.scram_users,
+                acls=self._security.acls,
             )
             await self.broker.start()
             self.broker.dispatcher.interceptor = self._faults.intercept

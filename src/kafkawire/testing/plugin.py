@@ -31,7 +31,7 @@ LONGEST_NAME = 249
 
 @pytest.fixture
 def kafka_broker_factory() -> Iterator[Callable[..., RunningBroker]]:
-    """Start brokers: `kafka_broker_factory(data_dir=..., config={...}, security="SASL_SSL", users={...})`."""
+    """Start brokers: `kafka_broker_factory(data_dir=..., config={...}, security=..., users={...}, acls=[...])`."""
     from kafkawire.testing._running import RunningBroker
 
     with ExitStack() as stack:
