@@ -20,8 +20,10 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import pyarrow as pa
+
 from benchmarks.report import Row
-from kafkawire.client import Consumer, Producer, TopicPartition
+from kafkawire.client import BulkWriter, Consumer, Producer, TopicPartition
 from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.client._cluster.blocking_connection import SocketConnection
 from kafkawire.client.blocking import Producer as BlockingProducer
@@ -36,6 +38,7 @@ WAITING, HELD_BACK = 20_000, 4 * 1024 * 1024
 LATER: dict[str, Any] = {"compression_type": "lz4", "linger_ms": 60_000}
 AIOKAFKA_READS = {"max_partition_fetch_bytes": 256 * 1024}
 CONFLUENT_READS = {"queued.min.messages": 1_000_000}
+CONFLUENT_WRITES = {"queue.buffering.max.messages": 2_000_000}
 Contender = Callable[[str], float]
 
 
@@ -231,6 +234,32 @@ def kafka_python_producer(bootstrap: str) -> float:
     return float(taken)
 
 
+def confluent_producer(bootstrap: str) -> float:
+    from confluent_kafka import Producer as Theirs
+
+    client = Theirs({"bootstrap.servers": bootstrap, "acks": 1, "compression.type": "lz4", **CONFLUENT_WRITES})
+    client.produce("written", VALUE)
+    client.flush()
+    start = perf_counter()
+    for number in range(WRITTEN):
+        client.produce("written", VALUE)
+        if not number % 1_000:
+            client.poll(0)
+    assert client.flush(30) == 0
+    return perf_counter() - start
+
+
+def bulk_writer(bootstrap: str) -> float:
+    rows = pa.record_batch({"value": pa.array([VALUE] * WRITTEN)})
+    with BulkWriter(bootstrap, acks=1, compression_type="lz4") as writer:
+        writer.write("written", rows.slice(0, 1))
+        writer.flush()
+        start = perf_counter()
+        writer.write("written", rows)
+        writer.flush()
+        return perf_counter() - start
+
+
 def sends_alone(bootstrap: str) -> float:
     """Seconds a record, each acknowledged before the next is sent."""
     with BlockingProducer(bootstrap_servers=bootstrap, acks=1) as client:
@@ -320,6 +349,7 @@ def rows() -> Iterator[Row]:
     with running_broker() as bootstrap:
         read, wrote = ", 100-byte values", ", 100-byte values, acks=1, lz4"
         kafka_python: dict[str, Contender] = {"kafka-python": kafka_python_producer}
+        confluent: dict[str, Contender] = {"confluent-kafka": confluent_producer}
         works: list[tuple[str, Contender, dict[str, Contender], tuple[float, ...], int]] = [
             (
                 "bulk fetch to Arrow" + read,
@@ -328,10 +358,23 @@ def rows() -> Iterator[Row]:
                 (5.0, 12.0),
                 READ,
             ),
-            ("Consumer records" + read, consumer, {"aiokafka": aiokafka_consumer}, (2.0,), READ),
+            (
+                "Consumer records" + read,
+                consumer,
+                {"confluent-kafka": confluent_consumer, "aiokafka": aiokafka_consumer},
+                (1.5, 2.0),
+                READ,
+            ),
             ("async for" + read, consumer_loop, {"aiokafka": aiokafka_loop}, (2.0,), LOOPED),
-            ("Producer" + wrote, producer, {"aiokafka": aiokafka_producer, **kafka_python}, (2.0, 1.0), WRITTEN),
-            ("blocking Producer" + wrote, blocking_producer, kafka_python, (1.0,), WRITTEN),
+            (
+                "Producer" + wrote,
+                producer,
+                {**confluent, "aiokafka": aiokafka_producer, **kafka_python},
+                (0.7, 2.0, 1.0),
+                WRITTEN,
+            ),
+            ("blocking Producer" + wrote, blocking_producer, {**confluent, **kafka_python}, (0.25, 1.0), WRITTEN),
+            ("BulkWriter from Arrow" + wrote, bulk_writer, confluent, (2.0,), WRITTEN),
             ("Producer, one at a time", sends_alone, {"kafka-python": kafka_python_sends_alone}, (1.0,), SENT_ALONE),
         ]
         for work, ours, peers, floors, count in works:

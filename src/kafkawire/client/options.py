@@ -208,7 +208,7 @@ class ProducerOptions(ClientOptions):
     compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _named("none", "compression.codec")
     compression_level: int | None = _named(None, least=None)
     linger_ms: float = _named(0, "queue.buffering.max.ms")
-    max_batch_size: int = _named(16_384, "batch.size", "batch_size")
+    max_batch_size: int = _named(262_144, "batch.size", "batch_size")
     max_request_size: int = _named(1_048_576, "message.max.bytes")
     buffer_memory: int = _named(33_554_432, least=1)
     max_block_ms: int = 60_000

@@ -10,10 +10,10 @@ Rules:
 - Cancelling a future only cancels the notification; the record is sent all the same.
 - When a batch is split, registered waiters move to the right half at once; a future finds its half the next time it is
   queried.
-- A Delivery is completed once, on the thread of the clients, and queried from any thread. A callback that fails is
-  logged, and the other waiters are still notified.
-- A Delivery costs little until a caller waits: `concurrent.futures.Future` makes a lock and a condition for each
-  record, which takes longer than sending it.
+- A Delivery reads the result of its batch too, from any thread. It registers with the batch only when a caller waits
+  or adds a callback. `concurrent.futures.Future` makes a lock and a condition for each record, which takes longer than
+  sending it. A callback that fails is logged, and the other waiters are still notified.
+- `_LOCK` orders the end of a batch, its split and its waiters; results are read without it.
 """
 
 from __future__ import annotations
@@ -165,8 +165,7 @@ class RecordMetadata(NamedTuple):
 class Waiter(Protocol):
     """Notified when the result of one record is known."""
 
-    def set_result(self, place: RecordMetadata, /) -> None: ...
-    def set_exception(self, error: BaseException, /) -> None: ...
+    def finish(self) -> None: ...
 
 
 class BatchResult:
@@ -197,17 +196,12 @@ class BatchResult:
         """The batch is stored; the offset is -1 if it is not known."""
         self._partition, self._base_offset = partition, base_offset
         self._append_time, self._log_start = append_time, log_start
-        self.is_known = True
-        for number, waiter in self._waiters:
-            waiter.set_result(self.place(number))
-        self._waiters.clear()
+        self._finish()
 
     def fail(self, error: BaseException) -> None:
         """The batch is not delivered."""
-        self.error, self.is_known = error, True
-        for _, waiter in self._waiters:
-            waiter.set_exception(error)
-        self._waiters.clear()
+        self.error = error
+        self._finish()
 
     def place(self, number: int) -> RecordMetadata:
         """The place of a record of a stored batch."""
@@ -217,20 +211,35 @@ class BatchResult:
         return RecordMetadata(*self._partition, offset, time, int(is_appended), self._log_start)
 
     def notify(self, number: int, waiter: Waiter) -> None:
-        """Notify this waiter when the result is known; it is not known yet."""
+        """Notify this waiter when the result is known; it is not known yet, and the batch was not split."""
         self._waiters.append((number, waiter))
+
+    def holder(self, number: int) -> tuple[BatchResult, int]:
+        """The result that has the record now, after any splits, and the record's number in it."""
+        result = self
+        while (halves := result.halves) is not None:
+            first = len(halves[0].timestamps)
+            result, number = (halves[0], number) if number < first else (halves[1], number - first)
+        return result, number
 
     def split(self, count: int) -> tuple[BatchResult, BatchResult]:
         """The results of the two batches that replace this one: the first records, and the others."""
-        first, second = self.halves = BatchResult(self.loop), BatchResult(self.loop)
+        first, second = BatchResult(self.loop), BatchResult(self.loop)
         first.timestamps, second.timestamps = self.timestamps[:count], self.timestamps[count:]
-        for number, waiter in self._waiters:
-            if number < count:
-                first.notify(number, waiter)
-            else:
-                second.notify(number - count, waiter)
-        self._waiters.clear()
+        with _LOCK:
+            self.halves = first, second
+            for number, waiter in self._waiters:
+                holder, place = self.holder(number)
+                holder.notify(place, waiter)
+            self._waiters.clear()
         return first, second
+
+    def _finish(self) -> None:
+        with _LOCK:
+            self.is_known = True
+            waiters, self._waiters = self._waiters, []
+        for _, waiter in waiters:
+            waiter.finish()
 
 
 class _FutureDefaults:
@@ -252,7 +261,7 @@ class RecordFuture(_FutureDefaults):
     number: int
 
     def done(self) -> bool:
-        self._follow()
+        self.batch, self.number = self.batch.holder(self.number)
         return self.batch.is_known or self._is_cancelled
 
     def cancelled(self) -> bool:
@@ -267,8 +276,7 @@ class RecordFuture(_FutureDefaults):
     def exception(self) -> BaseException | None:
         if self._is_cancelled:
             raise asyncio.CancelledError
-        self._follow()
-        if not self.batch.is_known:
+        if not self.done():
             raise asyncio.InvalidStateError("the result of the record is not known yet")
         return self.batch.error
 
@@ -276,7 +284,7 @@ class RecordFuture(_FutureDefaults):
         if self.done():
             return False
         self._is_cancelled = True
-        self._notify_all()
+        self.finish()
         return True
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
@@ -296,22 +304,8 @@ class RecordFuture(_FutureDefaults):
         self._callbacks = [each for each in before if each[0] != call]
         return len(before) - len(self._callbacks)
 
-    def set_result(self, place: RecordMetadata, /) -> None:
-        self._notify_all()
-
-    def set_exception(self, error: BaseException, /) -> None:
-        self._notify_all()
-
-    def _follow(self) -> None:
-        """Switch to the batch that holds the record now."""
-        while (halves := self.batch.halves) is not None:
-            first = len(halves[0].timestamps)
-            if self.number < first:
-                self.batch = halves[0]
-            else:
-                self.batch, self.number = halves[1], self.number - first
-
-    def _notify_all(self) -> None:
+    def finish(self) -> None:
+        """Call the callbacks: the result is known, or the future is cancelled."""
         callbacks, self._callbacks = self._callbacks, []
         for call, context in callbacks or ():
             self.batch.loop.call_soon(call, self, context=context)
@@ -333,55 +327,66 @@ class Delivery:
     False
     """
 
-    __slots__ = ("_callbacks", "_done", "_error", "_place", "_waiter")
+    __slots__ = ("_batch", "_callbacks", "_number", "_refusal", "_waiter")
 
     def __init__(self) -> None:
-        self._done = False
-        self._place: RecordMetadata | None = None
-        self._error: BaseException | None = None
+        self._batch: BatchResult | None = None
+        self._refusal: BaseException | None = None
         self._waiter: threading.Event | None = None
         self._callbacks: list[Callable[[Delivery], object]] | None = None
 
     def done(self) -> bool:
-        return self._done
+        batch = self._batch
+        if batch is None:
+            return self._refusal is not None
+        return batch.is_known or batch.holder(self._number)[0].is_known
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
         """Wait for the place of the record; raises the error if it was not delivered."""
         error = self.exception(timeout)
         if error is not None:
             raise error
-        assert self._place is not None
-        return self._place
+        assert self._batch is not None
+        batch, number = self._batch.holder(self._number)
+        return batch.place(number)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the result: the error, or None if the record was delivered."""
         if not self.done():
             with _LOCK:
-                waiter = None if self._done else self._waiter or threading.Event()
-                self._waiter = waiter
+                waiter = self._waiter
+                if not self.done() and waiter is None:
+                    self._register()
+                    waiter = self._waiter = threading.Event()
             if waiter is not None and not waiter.wait(timeout):
                 raise RequestTimeoutError(f"the record was not delivered within {timeout:g} s; it may be later")
-        return self._error
+        return self._refusal if self._batch is None else self._batch.holder(self._number)[0].error
 
     def add_done_callback(self, call: Callable[[Delivery], object]) -> None:
         """Call this with the delivery once it is done: on the thread of the clients, or at once if it is already."""
         with _LOCK:
-            if not self._done:
+            if not self.done():
+                self._register()
                 self._callbacks = [*(self._callbacks or ()), call]
                 return
         call(self)
 
-    def set_result(self, place: RecordMetadata) -> None:
-        self._place = place
-        self._finish()
-
-    def set_exception(self, error: BaseException) -> None:
-        self._error = error
-        self._finish()
-
-    def _finish(self) -> None:
+    def attach(self, batch: BatchResult, number: int) -> None:
+        """The record is in this batch, whose result is not known yet."""
         with _LOCK:
-            self._done = True
+            self._number = number
+            self._batch = batch
+            if self._waiter is not None or self._callbacks is not None:
+                batch.notify(number, self)
+
+    def refuse(self, error: BaseException) -> None:
+        """The record was not accepted."""
+        self._refusal = error
+        self.finish()
+
+    def finish(self) -> None:
+        """Wake the threads that wait, and call the callbacks: the result is known."""
+        with _LOCK:
             waiter, callbacks = self._waiter, self._callbacks
         if waiter is not None:
             waiter.set()
@@ -390,3 +395,9 @@ class Delivery:
                 call(self)
             except Exception:
                 _log.exception("a callback of a delivery failed")
+
+    def _register(self) -> None:
+        """Have the batch call `finish`, for the first one that waits; the caller holds the lock."""
+        if self._batch is not None and self._waiter is None and self._callbacks is None:
+            batch, number = self._batch.holder(self._number)
+            batch.notify(number, self)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 # A sending thread fills this and then waits until it is empty: taking turns is faster than competing for the GIL.
-_MOST_TAKEN: Final = 5_000
+_MOST_TAKEN: Final = 500
 _NOT_TAKEN: Final = "the producer was closed before the record was accepted"
 
 
@@ -72,7 +72,7 @@ class Producer(BlockingClient):
     ) -> Delivery:
         """Accept a record; the delivery completes with its place, or with the error.
 
-        Waits at most `max_block_ms` for the metadata of the topic, and while thousands of records wait for the loop.
+        Waits at most `max_block_ms` for the metadata of the topic, and while hundreds of records wait for the loop.
         """
         if not self._is_open:
             raise ClosedError(CLOSED)
@@ -81,7 +81,7 @@ class Producer(BlockingClient):
             try:
                 self._wait_to_take(topic)
             except KafkaWireError as error:
-                future.set_exception(error)
+                future.refuse(error)
                 return future
         with self._handing_over:
             self._taken.append((future, (topic, value, key, partition, timestamp_ms, headers)))
@@ -171,15 +171,15 @@ class Producer(BlockingClient):
             while self._taken:
                 future, record = self._taken.popleft()
                 try:
-                    await self._client.send(*record, _waiter=future)
+                    await self._client.send(*record, _delivery=future)
                 except asyncio.CancelledError:
                     closed = ClosedError(_NOT_TAKEN)
-                    future.set_exception(closed)
+                    future.refuse(closed)
                     self._refuse_rest(closed)
                     self._pumping = False
                     raise
                 except Exception as error:
-                    future.set_exception(error)
+                    future.refuse(error)
                     if isinstance(error, RequestTimeoutError) and record[0] not in self._known:
                         self._refuse_rest(error, record[0])
             with self._handing_over:
@@ -194,7 +194,7 @@ class Producer(BlockingClient):
             refused = [future for future, record in self._taken if topic in (None, record[0])]
             self._taken = deque(each for each in self._taken if topic not in (None, each[1][0]))
         for future in refused:
-            future.set_exception(error)
+            future.refuse(error)
 
     async def _hand_over(self) -> None:
         """Wait until the pump has handed over all records."""

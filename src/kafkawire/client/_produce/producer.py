@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.metadata import TopicInfo, TopicPartition
     from kafkawire.client._consume.commits import OffsetAndMetadata
-    from kafkawire.client._produce.batches import RecordMetadata, Waiter
+    from kafkawire.client._produce.batches import Delivery, RecordMetadata
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
 
@@ -123,7 +123,7 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
         *,
-        _waiter: Waiter | None = None,
+        _delivery: Delivery | None = None,
     ) -> RecordFuture:
         """Accept a record; the future completes with its place, or with the error."""
         if not self._running:
@@ -163,8 +163,8 @@ class Producer:
         result = batch.result
         future = _new(RecordFuture)
         future.batch, future.number = result, len(result.timestamps)
-        if _waiter is not None:
-            result.notify(future.number, _waiter)
+        if _delivery is not None:
+            _delivery.attach(result, future.number)
         result.timestamps.append(stamp)
         if is_full:
             accumulator.drain(closing=False)
