@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._render.text import render_text
     from kafkawire.inspect._render.values import value_text
     from kafkawire.inspect._tables.exchange_bodies import body_columns
+    from kafkawire.inspect._tables.json_lines import json_lines
     from kafkawire.inspect._tables.old_names import (
         OLD_NAMES,
         new_names,
@@ -232,6 +233,7 @@ _SHARED = {
     "findings_table": "_diagnose.findings",
     "is_packed": "_capture.files",
     "joined_path": "_explain.tree:joined",
+    "json_lines": "_tables.json_lines",
     "logged_transaction": "_diagnose.evidence",
     "map_file": "_capture.files",
     "map_stream": "_capture.files",

@@ -75,8 +75,10 @@ def read_thresholds(settings: Iterable[str]) -> Thresholds:
     return limits
 
 
-def read_inputs(args: argparse.Namespace, *, records: bool = False, values: bool = False) -> Reading:
-    """Read the captures and log directories that the arguments name."""
+def read_inputs(
+    args: argparse.Namespace, *, partitions: bool = True, records: bool = False, values: bool = False
+) -> Reading:
+    """Read the captures and log directories that the arguments name; `partitions` as in `read_captures`."""
     import pyarrow as pa
 
     from kafkawire.inspect import TopicNames, read_captures, read_directories
@@ -90,7 +92,13 @@ def read_inputs(args: argparse.Namespace, *, records: bool = False, values: bool
     ports = set(args.port) if args.port else None
     with Progress("reading exchanges") as progress:
         reading = read_captures(
-            captures, ports=ports, records=records, values=values, topics=topics, progress=progress.advance
+            captures,
+            ports=ports,
+            partitions=partitions,
+            records=records,
+            values=values,
+            topics=topics,
+            progress=progress.advance,
         )
     if logs:
         total = sum(path.stat().st_size for folder in logs for path in folder.rglob("*.log"))

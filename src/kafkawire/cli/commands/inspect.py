@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
     wanted = _selection(args)
     records = args.table == "records" or args.parquet is not None
-    reading = read_inputs(args, records=records, values=args.values)
+    reading = read_inputs(args, partitions=_needs_partitions(args, wanted), records=records, values=args.values)
     for fault in reading.faults:
         print(f"warning: {fault}", file=sys.stderr)
     if args.tree is not None:
@@ -104,11 +104,21 @@ def run(args: argparse.Namespace) -> int:
         0, args.limit
     )
     if args.json:
-        output.print_json({"exchange": f"{row['conn_id']}/{row['seq']}"} | row for row in exchanges.to_pylist())
+        for lines in inspector.json_lines(exchanges, named=("exchange", "conn_id", "seq")):
+            sys.stdout.write(lines)
         return 0
     print_summary(reading)
     output.print_rows(_COLUMNS, _lines(reading, exchanges))
     return 0
+
+
+def _needs_partitions(args: argparse.Namespace, wanted: Selection) -> bool:
+    """Whether the output depends on more than the tables of connections, exchanges and gaps."""
+    if args.parquet is not None or args.tree is not None or wanted.topics or wanted.errors:
+        return True
+    if args.table is None:
+        return not args.json
+    return args.table not in ("connections", "exchanges", "gaps") or (args.table == "exchanges" and not args.json)
 
 
 def exchange_name(text: str) -> tuple[int, int]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Api
 
 Row = dict[str, object]
-_REQUEST_COLUMNS: Final = {
+REQUEST_COLUMNS: Final = {
     "acks": "acks",
     "group_id": "group_id",
     "member_id": "member_id",
@@ -65,7 +65,7 @@ _REQUEST_COLUMNS: Final = {
     "share_session_epoch": "session_epoch",
     "allow_auto_topic_creation": "auto_create",
 }
-_RESPONSE_COLUMNS: Final = {
+RESPONSE_COLUMNS: Final = {
     "throttle_time_ms": "throttle_ms",
     "member_id": "member_id",
     "generation_id": "generation",
@@ -85,7 +85,7 @@ _OF_THE_NEXT: Final = {"EndTxnResponse": ("producer_id", "producer_epoch")}
 _ABSENT: Final = ("", -1)
 _known: dict[tuple[type, int], list[tuple[str, str]]] = {}
 _with_errors: dict[type[StructBase], tuple[list[str], list[str]]] = {}
-_ERRORS: Final = ("error_code", "partition_error_code", "acknowledge_error_code")
+ERRORS: Final = ("error_code", "partition_error_code", "acknowledge_error_code")
 FETCH: Final = 1
 _START: Final = 1024
 _API_VERSIONS: Final = 18
@@ -196,13 +196,13 @@ def read_session_response(talk: Conversation, index: int) -> SessionResponse | N
 def body_columns(request: Message | None, response: Message | None) -> Row:
     """The columns of the exchanges table that bodies fill."""
     row: Row = {}
-    _copy(row, request, _REQUEST_COLUMNS)
+    _copy(row, request, REQUEST_COLUMNS)
     nested: list[Any] = getattr(request, _NESTED.get(type(request).__name__, ""), None) or []
     if nested:
-        _copy(row, nested[0], _REQUEST_COLUMNS)
+        _copy(row, nested[0], REQUEST_COLUMNS)
     _describe_request(row, request)
     own = {name: row.get(name) for name in _OF_THE_NEXT.get(type(response).__name__, ())}
-    _copy(row, response, _RESPONSE_COLUMNS)
+    _copy(row, response, RESPONSE_COLUMNS)
     row.update(own)
     if response is not None:
         row["error_code"] = _error(response)
@@ -284,13 +284,11 @@ def _places_of_errors(kind: type[StructBase]) -> tuple[list[str], list[str]]:
     if known is None:
         slots = kind.__shape__.slots
         known = _with_errors[kind] = (
-            [slot.attribute for slot in slots if slot.attribute in _ERRORS],
+            [slot.attribute for slot in slots if slot.attribute in ERRORS],
             [slot.attribute for slot in slots if slot.shape is not None and _has_errors(slot.shape)],
         )
     return known
 
 
 def _has_errors(shape: Shape) -> bool:
-    return any(
-        slot.attribute in _ERRORS or (slot.shape is not None and _has_errors(slot.shape)) for slot in shape.slots
-    )
+    return any(slot.attribute in ERRORS or (slot.shape is not None and _has_errors(slot.shape)) for slot in shape.slots)

@@ -29,6 +29,7 @@ from kafkawire.inspect._tables.exchange_bodies import (
     read_response,
     read_session_response,
 )
+from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeColumns
 from kafkawire.inspect._tables.exchanges import Conversation, connections_table, exchanges_table, gaps_table
 from kafkawire.inspect._tables.old_names import checked_columns, selected
 from kafkawire.inspect._tables.partitions import partition_rows, records_by_partition
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-_BODY_COLUMNS = EXCHANGES.names[EXCHANGES.get_field_index("throttle_ms") :]
 _SUMMARY_COLUMNS = ("undecoded", "software_name", "software_version", "inter_broker")
 SUMMARIES = pa.schema(
     [CONNECTIONS.field("conn_id"), EXCHANGES.field("seq"), *(CONNECTIONS.field(name) for name in _SUMMARY_COLUMNS)]
@@ -67,6 +67,7 @@ def read_captures(
     *,
     ports: Collection[int] | None = None,
     bodies: bool = True,
+    partitions: bool = True,
     records: bool = False,
     values: bool = False,
     topics: TopicNames | None = None,
@@ -75,7 +76,8 @@ def read_captures(
 ) -> Reading:
     """Read capture files as tables; `progress` is called with the number of exchanges whose bodies were read.
 
-    With `ports`, only connections that use one of them are read. Without `bodies`, only headers are decoded. Records
+    With `ports`, only connections that use one of them are read. Without `bodies`, only headers are decoded. Without
+    `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster. Records
     and their values are read on request. `topics` has the names of topics that are known by id. `columns` selects
     columns by table; it accepts names of before 0.2, with a DeprecationWarning.
 
@@ -93,9 +95,13 @@ def read_captures(
     packets, files = sum(file.packets for file in gathered.files), len(gathered.files)
     names = topics or TopicNames()
     if bodies:
-        learn_topics(names, conversations)
-        tables = read_tables(conversations, names, records=records, values=values, progress=progress)
-        tables["transactions"] = traffic_table(tables)
+        if partitions:
+            learn_topics(names, conversations)
+        tables = read_tables(
+            conversations, names, partitions=partitions, records=records, values=values, progress=progress
+        )
+        if partitions:
+            tables["transactions"] = traffic_table(tables)
     else:
         tables = header_tables(conversations)
     if columns:
@@ -116,19 +122,25 @@ def read_tables(
     conversations: Sequence[Conversation],
     names: TopicNames,
     *,
+    partitions: bool = True,
     records: bool = False,
     values: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, pa.Table]:
-    """All tables of conversations; `names` must already have all names of topics."""
+    """All tables of conversations, or without `partitions` those of connections, exchanges and gaps.
+
+    `names` must already have all names of topics.
+    """
     tables = header_tables(conversations)
-    reader = BodyReader(names, records=records, values=values)
+    reader = BodyReader(names, records=records, values=values, partitions=partitions)
     for talk in conversations:
         reader.read(talk)
         if progress is not None:
             progress(len(talk))
     tables |= reader.tables(tables["exchanges"])
     tables["connections"] = with_summaries(tables["connections"], tables.pop("summaries"))
+    if not partitions:
+        del tables["exchange_partitions"], tables["batches"]
     return tables
 
 
@@ -194,7 +206,8 @@ class BodyReader:
         self.sessions = ObservedSessions()
         self._divided, self._wanted = partitions, records or values
         self._summary: dict[str, object] = {}
-        self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in _BODY_COLUMNS]))
+        self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in BODY_COLUMNS]))
+        self._columns = ExchangeColumns()
         self._summaries = Rows(SUMMARIES)
         self._partitions, self._batches = Rows(EXCHANGE_PARTITIONS), BatchRows()
         self._records = RecordRows(values=values)
@@ -211,13 +224,24 @@ class BodyReader:
 
     def read_run(self, talk: Conversation) -> None:
         """Decode the next exchanges."""
-        for index in range(len(talk)):
-            messages = read_messages(talk, index)
-            row = body_columns(messages.request, messages.response)
-            row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
-            self._partition_rows(talk, index, messages, row)
-            self._exchanges.add(row)
-            self._summarise(self._summary, messages, row)
+        if self._divided:
+            for index in range(len(talk)):
+                self._exchanges.add(self._read(talk, index))
+            return
+        left, by_broker = self._columns.read(talk)
+        for index in left:
+            self._columns.put(index, self._read(talk, index))
+        if by_broker:
+            self._summary["inter_broker"] = True
+
+    def _read(self, talk: Conversation, index: int) -> Mapping[str, Any]:
+        """Decode an exchange as objects, and add its rows to the other tables."""
+        messages = read_messages(talk, index)
+        row = body_columns(messages.request, messages.response)
+        row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
+        self._partition_rows(talk, index, messages, row)
+        self._summarise(self._summary, messages, row)
+        return row
 
     def end(self) -> None:
         """End the connection or share, and add its summary."""
@@ -225,8 +249,8 @@ class BodyReader:
 
     def tables(self, exchanges: pa.Table) -> dict[str, pa.Table]:
         """The exchanges with the columns of bodies, and the other tables, since the last call."""
-        columns = self._exchanges.take()
-        for name in _BODY_COLUMNS:
+        columns = self._exchanges.take() if self._divided else self._columns.take()
+        for name in BODY_COLUMNS:
             place = exchanges.schema.get_field_index(name)
             exchanges = exchanges.set_column(place, EXCHANGES.field(name), columns[name])
         tables = {

@@ -10,6 +10,7 @@ Rules:
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ from kafkawire.inspect._diagnose.findings import Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.levels import Level
@@ -170,34 +171,51 @@ def _has_no_record(batch: Row, offset: int) -> bool:
 @rule("offset-reset", "warning", "a consumer, or the commits of a group, went back to an earlier offset")
 def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Fetch positions and committed offsets that decrease."""
-    asked = grouped(
-        (row for row in evidence.partitions if row["api_key"] == _LIST_OFFSETS),
-        lambda row: (topic_of(row), row["partition"]),
-    )
-    for (_, topic, partition), rows in evidence.fetches.items():
+    causes = _Causes(evidence)
+    for rows in evidence.fetches.values():
         known = [row for row in rows if row["fetch_offset"] is not None]
         for before, after in pairwise(known):
             if after["fetch_offset"] < before["fetch_offset"]:
-                yield _reset(evidence, before, after, asked.get((topic, partition), []), "fetch_offset", "fetching")
-    for (_, topic, partition), rows in evidence.commits.items():
+                yield _reset(causes, before, after, "fetch_offset", "fetching")
+    for rows in evidence.commits.values():
         for before, after in pairwise(rows):
             if after["committed_offset"] < before["committed_offset"]:
-                yield _reset(
-                    evidence, before, after, asked.get((topic, partition), []), "committed_offset", "committing"
-                )
+                yield _reset(causes, before, after, "committed_offset", "committing")
 
 
-def _reset(evidence: Evidence, before: Row, after: Row, asked: list[Row], column: str, doing: str) -> Finding:
+class _Causes:
+    """What may explain that a consumer went back, by the time of its exchange: one search per question."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        asked = (row for row in evidence.partitions if row["api_key"] == _LIST_OFFSETS)
+        self._asked = grouped(asked, lambda row: (topic_of(row), row["partition"]))
+        self._assigning = grouped((row for row in evidence.exchanges if row["api_key"] in _ASSIGNING), client_of)
+
+    def lists(self, row: Row, begin: int, end: int) -> list[Row]:
+        """The ListOffsets of the partition of a row, between two times."""
+        rows = self._asked.get((topic_of(row), row["partition"]), [])
+        return _between(rows, begin, end, lambda each: when(each["exchange"]))
+
+    def was_assigned(self, exchange: Row, begin: int, end: int) -> bool:
+        """Whether the client of an exchange may have got other partitions between two times."""
+        return bool(_between(self._assigning.get(client_of(exchange), []), begin, end, when))
+
+
+def _between(rows: list[Row], begin: int, end: int, time: Callable[[Row], int]) -> list[Row]:
+    return rows[bisect_left(rows, begin, key=time) : bisect_right(rows, end, key=time)]
+
+
+def _reset(causes: _Causes, before: Row, after: Row, column: str, doing: str) -> Finding:
     name, old, new = partition_name(after), before[column], after[column]
     begin, end = when(before["exchange"]), when(after["exchange"])
-    lists = [row for row in asked if begin <= when(row["exchange"]) <= end]
+    lists = causes.lists(after, begin, end)
     level: Level = "warning"
     if before["error_code"] == _OUT_OF_RANGE:
         why = "after OFFSET_OUT_OF_RANGE"
     elif lists:
         kind = {-1: "the latest offset", -2: "the earliest offset"}.get(lists[-1]["timestamp"], "the offset of a time")
         why = f"after a request for {kind}"
-    elif any(begin <= when(row) <= end for row in _assignments(evidence, after["exchange"])):
+    elif causes.was_assigned(after["exchange"], begin, end):
         why, level = "after a rebalance, from the last commit on", "info"
     else:
         why = "by a seek, or because another member has an older commit"
@@ -205,9 +223,3 @@ def _reset(evidence: Evidence, before: Row, after: Row, asked: list[Row], column
     exchanges = [before["exchange"], *(row["exchange"] for row in lists), after["exchange"]]
     advice = "Check auto.offset.reset, the retention, the lag, and whether two members own the partition."
     return about("offset-reset", level, exchanges, text, advice, entity=name, count=old - new)
-
-
-def _assignments(evidence: Evidence, exchange: Row) -> list[Row]:
-    """The exchanges in which the client of an exchange may get other partitions."""
-    client = client_of(exchange)
-    return [row for row in evidence.exchanges if row["api_key"] in _ASSIGNING and client_of(row) == client]

@@ -1,0 +1,104 @@
+"""The columns of exchanges that bodies fill, collected as arrays.
+
+Rules:
+- A connection has one block of numbers and one of texts. `read_bodies` fills what it can; the reference fills the rows
+  that are left.
+- Texts are numbers of distinct bytes. Values that no block can hold are kept beside the blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafkawire import _native as implementation
+from kafkawire.inspect._tables import bodies as reference
+from kafkawire.inspect._tables.body_programs import NULL, NUMBERS, TEXTS, exchange_program
+from kafkawire.inspect._tables.schemas import EXCHANGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from kafkawire.inspect._tables.exchanges import Conversation
+
+_native = implementation.load("kafkawire.inspect._tables._bodies", reference.__name__)
+BODY_COLUMNS: Final = EXCHANGES.names[EXCHANGES.get_field_index("throttle_ms") :]
+_NUMBER_AT: Final = {name: place for place, name in enumerate(NUMBERS)}
+_TEXT_AT: Final = {name: place for place, name in enumerate(TEXTS)}
+_FETCH: Final = 1
+
+
+class ExchangeColumns:
+    """Collects the columns of connections, one after the other."""
+
+    def __init__(self) -> None:
+        self._numbers: list[NDArray[np.int64]] = []
+        self._texts: list[NDArray[np.int64]] = []
+        self._others: dict[str, dict[int, object]] = {}
+        self._known: dict[bytes, int] = {}
+        self._count = 0
+
+    def read(self, talk: Conversation) -> tuple[list[int], bool]:
+        """Read the exchanges of a connection; returns those that are left, and whether a broker fetched."""
+        numbers = np.full((len(NUMBERS), len(talk)), NULL, np.int64)
+        texts = np.full((len(TEXTS), len(talk)), -1, np.int64)
+        numbers[_NUMBER_AT["trailing_bytes"]] = 0
+        requests, responses, matches = talk.connection.requests, talk.connection.responses, talk.matches
+        left = _native.read_bodies(
+            *(requests, responses, matches.request, matches.response, exchange_program, numbers, texts, self._known)
+        )
+        self._numbers.append(numbers)
+        self._texts.append(texts)
+        self._count += len(talk)
+        brokers = numbers[_NUMBER_AT["replica_id"]] > 0
+        fetched = bool(brokers.any()) and bool((requests.api_key[matches.request[brokers]] == _FETCH).any())
+        return left.tolist(), fetched
+
+    def put(self, index: int, row: Mapping[str, Any]) -> None:
+        """Fill an exchange of the last connection."""
+        numbers, texts = self._numbers[-1], self._texts[-1]
+        for name, value in row.items():
+            if value is None:
+                continue
+            if name in _NUMBER_AT and value != NULL:
+                numbers[_NUMBER_AT[name], index] = value
+            elif name in _TEXT_AT:
+                texts[_TEXT_AT[name], index] = self._known.setdefault(value.encode(), len(self._known))
+            else:
+                place = self._count - numbers.shape[1] + index
+                self._others.setdefault(name, {})[place] = value
+
+    def take(self) -> pa.Table:
+        """The columns since the last call."""
+        count, others = self._count, self._others
+        numbers = np.concatenate([np.empty((len(NUMBERS), 0), np.int64), *self._numbers], axis=1)
+        texts = np.concatenate([np.empty((len(TEXTS), 0), np.int64), *self._texts], axis=1)
+        names = pa.array([str(each, "utf-8", "replace") for each in self._known], pa.string())
+        self._numbers, self._texts, self._others, self._known, self._count = [], [], {}, {}, 0
+        arrays: list[pa.Array[Any]] = []
+        for name in BODY_COLUMNS:
+            kind, rare = EXCHANGES.field(name).type, others.get(name, {})
+            if name in _TEXT_AT:
+                codes = texts[_TEXT_AT[name]]
+                found = pa.nulls(count, kind) if codes.max(initial=-1) < 0 else names.take(_with_nulls(codes, -1))
+            elif name in _NUMBER_AT and not rare:
+                column = numbers[_NUMBER_AT[name]]
+                empty = column.max(initial=NULL) == NULL
+                found = pa.nulls(count, kind) if empty else _with_nulls(column, NULL).cast(kind)
+            elif name in _NUMBER_AT:
+                known = _with_nulls(numbers[_NUMBER_AT[name]], NULL).to_pylist()
+                found = pa.array([rare.get(place, value) for place, value in enumerate(known)], kind)
+            elif rare:
+                found = pa.array([rare.get(place) for place in range(count)], kind)
+            else:
+                found = pa.nulls(count, kind)
+            arrays.append(found)
+        return pa.Table.from_arrays(arrays, names=list(BODY_COLUMNS))
+
+
+def _with_nulls(column: NDArray[np.int64], null: int) -> pa.Array[Any]:
+    return pa.array(column, mask=column == null)

@@ -1,0 +1,118 @@
+"""The columns of bodies that are read without objects equal those of the reference, `body_columns`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.inspect.captures import Conversation, merge, write_pcap
+from tests.inspect.cluster_traffic import cluster_traffic, impaired
+from tests.inspect.incidents import INCIDENTS
+from tests.inspect.sample_messages import fetch, fetched
+from tests.messages.samples import random_message
+
+from kafkawire.inspect import read_captures
+from kafkawire.inspect._tables import body_programs as programs
+from kafkawire.inspect._tables.body_programs import exchange_program
+from kafkawire.inspect._tables.exchange_columns import ExchangeColumns
+from kafkawire.messages import Api, apis, message_class
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.inspect.captures import Packet
+
+pytestmark = pytest.mark.twin
+TABLES = ("connections", "exchanges", "gaps")
+
+
+def both_forms_agree(path: Path, packets: list[Packet]) -> None:
+    path.write_bytes(write_pcap(packets, nanoseconds=True))
+    objects, columns = read_captures([path]).tables, read_captures([path], partitions=False).tables
+    assert set(columns) == set(TABLES)
+    for name in TABLES:
+        assert columns[name].schema == objects[name].schema
+        assert columns[name].to_pylist() == objects[name].to_pylist()
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_incidents_have_the_same_columns(name: str, tmp_path: Path) -> None:
+    for talks in (INCIDENTS[name].shows(), INCIDENTS[name].nearly()):
+        both_forms_agree(tmp_path / "x.pcap", merge(talks))
+
+
+@pytest.mark.parametrize("which", apis(), ids=lambda which: which.name)
+def test_random_exchanges_of_every_version_have_the_same_columns(which: Api, tmp_path: Path) -> None:
+    dice = Random(which.key)
+    talk = Conversation(segment=700).open()
+    for version in which.versions:
+        for tags in (False, False, True):
+            request = random_message(message_class(f"{which.name}Request"), version, dice, unknown_tags=tags)
+            response = random_message(message_class(f"{which.name}Response"), version, dice, unknown_tags=tags)
+            talk.exchange(request, response, version)
+    both_forms_agree(tmp_path / "x.pcap", talk.packets)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_bodies_have_the_same_columns(seed: int, tmp_path: Path) -> None:
+    dice = Random(seed)
+    packets = list(cluster_traffic(8, 40, payload=60, seed=seed).packets)
+    for at, packet in enumerate(packets):
+        if len(packet.payload) > 20 and dice.random() < 0.3:
+            body = bytearray(packet.payload)
+            body[dice.randrange(12, len(body))] ^= 1 << dice.randrange(8)
+            packets[at] = replace(packet, payload=bytes(body))
+    both_forms_agree(tmp_path / "x.pcap", packets)
+
+
+def test_captures_with_gaps_have_the_same_columns(tmp_path: Path) -> None:
+    both_forms_agree(tmp_path / "x.pcap", impaired(cluster_traffic(12, 30, payload=3_000), lost=25).packets)
+
+
+def test_fetch_sessions_have_the_same_columns(tmp_path: Path) -> None:
+    talk = Conversation().open()
+    for session, epoch, partitions in (
+        (0, 0, ((0, 5), (1, 6))),
+        (7, 1, ()),
+        (7, 2, ((2, 0),)),
+        (7, -1, ((0, 5),)),
+        (0, -1, ((0, 5),)),
+        (0, -1, ((0, 5), (0, 6), (1, 7))),
+        (0, -1, ()),
+        (9, 4, ((0, 1),)),
+    ):
+        talk.exchange(fetch(session, epoch, *partitions), fetched(7 if epoch >= 0 else 0, (0, 9, b"")), 11)
+    both_forms_agree(tmp_path / "x.pcap", talk.packets)
+
+
+def test_most_apis_have_a_program() -> None:
+    having = {which.name for which in apis() if exchange_program(which.key, which.versions.last) is not None}
+    assert {"Produce", "Fetch", "Metadata", "Heartbeat", "OffsetCommit", "ListOffsets", "JoinGroup"} <= having
+    assert len(having) > 60
+
+
+def test_the_compiled_form_leaves_few_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kafkawire.inspect._tables import exchange_columns
+
+    if not exchange_columns._native.__name__.endswith("._bodies"):
+        pytest.skip("the compiled form is not built")
+    left: list[int] = []
+    read = ExchangeColumns.read
+
+    def counted(self: ExchangeColumns, talk: object) -> object:
+        found = read(self, talk)  # type: ignore[arg-type]
+        left.extend(found[0])
+        return found
+
+    monkeypatch.setattr(ExchangeColumns, "read", counted)
+    path = tmp_path / "x.pcap"
+    path.write_bytes(write_pcap(cluster_traffic(8, 40, payload=60).packets))
+    assert len(read_captures([path], partitions=False).tables["exchanges"]) == 320
+    assert left == []
+
+
+def test_operations_have_the_numbers_of_the_compiled_form() -> None:
+    names = ("FIXED", "INTEGER", "TEXT", "KEPT_TEXT", "BYTES", "ARRAY", "STRUCT", "ERROR", "TAGS", "LISTED")
+    assert [getattr(programs, name) for name in names] == list(range(len(names)))
