@@ -1,8 +1,8 @@
 """The columns that bodies give to exchanges, read from frames without objects.
 
 `_bodies.pyx` is the compiled twin. Rules of `read_bodies`:
-- It fills a row of `numbers` per name in NUMBERS and a row of `texts` per name in TEXTS, and returns the exchanges that
-  it left to the reference, `body_columns`. These are untouched.
+- It fills a row of `numbers` per name in NUMBERS and a row of `texts` per name in TEXTS.
+- It returns the exchanges that it left to the reference, `body_columns`. These are untouched.
 - Texts are numbers of `known`, which maps bytes to numbers; -1 is null.
 - This form leaves every exchange with a request to the reference.
 """

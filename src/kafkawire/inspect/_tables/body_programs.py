@@ -4,8 +4,8 @@ Rules:
 - A program is a flat list of numbers: an operation and its operands, in the order of the wire. `_bodies.pyx` runs it.
 - A register has one attribute of the message. It begins with the default of the attribute, because a version without
   the field gives that value. Registers are written to their columns in the order of `body_columns`, the reference.
-- A program gives up (the exchange is then read by the reference) on tags, on errors that differ within a response, and
-  on all bytes that the codec refuses. So it never decides on an error text.
+- A program gives up on tags, on errors that differ within a response, and on all bytes that the codec refuses. The
+  reference then reads the exchange. So a program never decides on an error text.
 - An API whose columns depend on more than single fields has no program.
 """
 

@@ -184,7 +184,7 @@ def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 
 
 class _Causes:
-    """What may explain that a consumer went back, by the time of its exchange: one search per question."""
+    """The requests that may explain why a consumer went back, in the order of time, so that a question is a search."""
 
     def __init__(self, evidence: Evidence) -> None:
         asked = (row for row in evidence.partitions if row["api_key"] == _LIST_OFFSETS)
