@@ -10,6 +10,8 @@ Rules:
 - A finished compaction (`.swap`) is completed; the files of an unfinished one (`.cleaned`), `.deleted` and `.tmp` files
   are removed.
 - Damaged indexes, snapshots and checkpoints cost time, never data. A checkpoint past the log's end is ignored.
+- A cut is synced before anything is appended. Else batches behind the cut could come back behind new ones when the
+  power fails, because their offsets and positions may fit.
 - Everything that is cut, missing or ignored is reported as a finding that names the file.
 """
 
@@ -238,6 +240,7 @@ class _Loader:
             self.findings.append(f"{segment.path}: cut at byte {segment.size} of {size}: {reason}")
             self.cut_bytes += size - segment.size
             segment.file.truncate(segment.size)
+            segment.file.sync()
         segment.seal()
         return next_offset, whole
 
@@ -258,6 +261,8 @@ class _Loader:
             self.cut_bytes += segment.size
             segment.rename("", DELETED)
             segment.remove()
+        if number < len(self.segments):
+            self.files.sync_directory(self.directory)
         del self.segments[number:]
 
     def start_over(self, fresh: Segment) -> int:
