@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         selection_schema,
         warn_of_old_names,
     )
-    from kafkawire.inspect._tables.read import SUMMARIES, Reading, read_captures
+    from kafkawire.inspect._tables.read import SUMMARIES, Reading, learn_topics, read_captures, read_tables
     from kafkawire.inspect._tables.rows import TIME, as_microseconds
     from kafkawire.inspect._tables.schemas import (
         BATCH_COLUMNS,
@@ -234,6 +234,7 @@ _SHARED = {
     "is_packed": "_capture.files",
     "joined_path": "_explain.tree:joined",
     "json_lines": "_tables.json_lines",
+    "learn_topics": "_tables.read",
     "logged_transaction": "_diagnose.evidence",
     "map_file": "_capture.files",
     "map_stream": "_capture.files",
@@ -244,6 +245,7 @@ _SHARED = {
     "plan_captures": "_parallel.plan",
     "raw_or_hex": "_hexdump.hex",
     "read_hex": "_hexdump.hex",
+    "read_tables": "_tables.read",
     "records_text": "_render.brief",
     "repair_as": "_explain.asked",
     "render_json": "_render.json",

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
+    from kafkawire.web._bytes.opening import document_of_file
+    from kafkawire.web._captures.source import CaptureSource
+    from kafkawire.web._logs.source import LogSource
     from kafkawire.web._server.running import PageServer
     from kafkawire.web._server.workspace import PageOptions, Workspace
 
@@ -22,8 +25,11 @@ _HOMES: dict[str, str] = {}
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
+    "CaptureSource": "_captures.source",
+    "LogSource": "_logs.source",
     "PageOptions": "_server.workspace",
     "PageServer": "_server.running",
+    "document_of_file": "_bytes.opening",
     "Workspace": "_server.workspace",
 }
 

@@ -17,6 +17,8 @@ from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import field_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kafkawire.inspect import AskedKind, HexInput
     from kafkawire.web._server.workspace import Workspace
 
@@ -61,6 +63,11 @@ def open_document(workspace: Workspace, body: dict[str, Any]) -> Document:
             raise Problem(f"{upload.name}: {upload.size} bytes are too many for this view; open it as a capture")
         return read_document(_read(upload.path.read_bytes()), asked, Origin(upload.name))
     return read_document(_hex(field_in(body, "text", str, "")), asked, Origin("pasted bytes"))
+
+
+def document_of_file(path: Path) -> Document:
+    """The document of a file that the command line names."""
+    return read_document(_read(path.read_bytes()), Asked(), Origin(path.name))
 
 
 def read_document(given: HexInput, asked: Asked, origin: Origin) -> Document:

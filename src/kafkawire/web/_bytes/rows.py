@@ -31,7 +31,13 @@ def row_of(document: Document, place: Place) -> dict[str, Any]:
     """A node as a row, without its children."""
     node = place.node
     children = document.children(place)
-    row: dict[str, Any] = {"id": place.id, "n": node.name, "o": node.offset, "l": node.length, "t": node.type}
+    row: dict[str, Any] = {
+        "id": place.id,
+        "n": node.name or document.frames[place.frame].title,
+        "o": node.offset,
+        "l": node.length,
+        "t": node.type,
+    }
     row |= {"b": place.buffer, "k": len(children), "v": _shown(node, children), "p": place.path}
     if node.note:
         row["x"] = node.note

@@ -22,6 +22,8 @@ from kafkawire import __version__
 from kafkawire._theme import theme_css
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._bytes.routes import ROUTES as BYTES
+from kafkawire.web._captures.routes import ROUTES as CAPTURES
+from kafkawire.web._logs.routes import ROUTES as LOGS
 from kafkawire.web._protocol.routes import ROUTES as PROTOCOL
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
@@ -95,6 +97,8 @@ def application(workspace: Workspace) -> Starlette:
             Route("/api/about", about),
             *UPLOADS,
             *BYTES,
+            *CAPTURES,
+            *LOGS,
             *PROTOCOL,
             Mount("/static", GZipMiddleware(StaticFiles(directory=_STATIC), minimum_size=800)),
         ],

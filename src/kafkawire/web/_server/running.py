@@ -25,9 +25,11 @@ import uvicorn
 from starlette.routing import Route
 
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.web._server.answers import stream
+from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.app import application
 from kafkawire.web._server.guard import Guard
+from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.requests import body_of, field_in
 from kafkawire.web._server.uploads import LARGEST_UPLOAD
 from kafkawire.web._server.uploads import PATH as UPLOADS
 
@@ -69,6 +71,7 @@ class PageServer:
         self._host = host or LOOPBACK[0]
         app = application(workspace)
         app.routes.append(Route("/api/tab", self._tab))
+        app.routes.append(Route("/api/ticket", self._ticket, methods=["POST"]))
         app.state.server = self
         self.guard = Guard(
             app, token=self.token, hosts=_hosts(host, self.port), scheme=self._scheme, largest={UPLOADS: LARGEST_UPLOAD}
@@ -146,6 +149,15 @@ class PageServer:
     def _tab(self, request: Request) -> Response:
         """A stream that lives as long as a tab."""
         return stream(self._beat(request))
+
+    async def _ticket(self, request: Request) -> Response:
+        """A link to an export, valid once; other paths get none."""
+        path = field_in(await body_of(request), "path", str, "")
+        if not self.workspace.options.export:
+            raise Problem("exports are turned off (--no-export)", status=403)
+        if not path.startswith("/api/") or not path.partition("?")[0].endswith("/export"):
+            raise Problem("only exports are downloaded by a link", status=400)
+        return answer({"href": self.guard.ticket(path)})
 
     async def _beat(self, request: Request) -> AsyncGenerator[dict[str, Any], None]:
         self._tabs += 1

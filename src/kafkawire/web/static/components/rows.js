@@ -6,6 +6,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vend
 
 const TALLEST = 8_000_000;
 const BEYOND = 6;
+const HEAD = 30;
 
 /**
  * @typedef {object} RowsProps
@@ -21,6 +22,7 @@ const BEYOND = 6;
  * @property {(event: KeyboardEvent) => boolean|void} [onKey] true if the key was used
  * @property {boolean} [focused] take the focus when it appears
  * @property {boolean} [follow] stay at the end while rows are added
+ * @property {any} [head] a row that stays at the top, HEAD pixels high
  * @property {object} [attributes]
  */
 
@@ -36,7 +38,7 @@ export function Rows(props) {
   const scaled = total > TALLEST;
 
   useLayoutEffect(() => {
-    const watch = new ResizeObserver(([entry]) => setRoom(entry.contentRect.height));
+    const watch = new ResizeObserver(([entry]) => setRoom(entry.contentRect.height - (props.head ? HEAD : 0)));
     watch.observe(outer.current);
     return () => watch.disconnect();
   }, []);
@@ -102,6 +104,7 @@ export function Rows(props) {
   return html`<div class="rows" ref=${outer} role=${role} tabindex="0" aria-label=${label} onScroll=${scrolled}
       aria-activedescendant=${cursor >= first && cursor < last ? `${id}-${cursor}` : undefined}
       onKeyDown=${pressed} ...${props.attributes ?? {}}>
+    ${props.head}
     <div class="space" role="presentation" style=${{ height: `${tall}px` }}>
       <div class="window" role="presentation" style=${{ transform: `translateY(${place}px)` }}>${shown}</div>
     </div>

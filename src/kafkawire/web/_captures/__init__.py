@@ -1,0 +1,1 @@
+"""Captures: exchanges as a filtered list, their timeline, connections as lanes, findings."""

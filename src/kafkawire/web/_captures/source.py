@@ -1,0 +1,129 @@
+"""A capture as a source: its headers first, then its bodies, read in a thread.
+
+Rules:
+- The list of exchanges is there when the headers are read. Errors, topics and findings follow with the bodies.
+- Files of log directories that are given with the captures name topics by their ids.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire.exceptions import KafkaWireError
+from kafkawire.web._bytes.document import Document, Origin
+from kafkawire.web._server.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkawire.inspect import Asked, Finding, Reading
+    from kafkawire.web._captures.exchanges import ExchangeList
+
+
+class CaptureSource:
+    """The exchanges of capture files."""
+
+    letter: Final = "c"
+
+    def __init__(self, paths: Sequence[str | Path], *, title: str = "", reading: Reading | None = None) -> None:
+        self.paths = [Path(each) for each in paths]
+        self.title = title or ", ".join(each.name for each in self.paths)
+        self._reading: Reading | None = None
+        self._list: ExchangeList | None = None
+        self._findings: list[Finding] | None = None
+        self.failure: str | None = None
+        self.done = 0
+        self._stop = False
+        self._changed = threading.Condition()
+        self.phase = "headers"
+        if reading is not None:
+            self._set(reading, "whole")
+            self._thread = None
+        else:
+            self._thread = threading.Thread(target=self._read, name=f"capture {self.title}", daemon=True)
+            self._thread.start()
+
+    def about(self) -> dict[str, Any]:
+        return {"kind": "capture", "title": self.title, "first": ["exchanges"], "text": "a capture"}
+
+    def close(self) -> None:
+        self._stop = True
+
+    @property
+    def reading(self) -> Reading:
+        """The tables that are there; waits for the headers."""
+        with self._changed:
+            while self._reading is None and self.failure is None:
+                self._changed.wait(0.5)
+        if self._reading is None:
+            raise Problem(self.failure or "the capture cannot be read")
+        return self._reading
+
+    @property
+    def exchanges(self) -> ExchangeList:
+        """The list of exchanges that are there."""
+        _ = self.reading
+        assert self._list is not None
+        return self._list
+
+    def findings(self) -> list[Finding]:
+        """The findings; waits for the bodies."""
+        with self._changed:
+            while self.phase != "whole" and self.failure is None:
+                self._changed.wait(0.5)
+        if self._findings is None:
+            from kafkawire.inspect import find_incidents
+
+            self._findings = find_incidents(self.reading.tables)
+        return self._findings
+
+    def open_bytes(self, item: str, _: Asked) -> Document:
+        """The request and the response of an exchange, `connection/sequence`."""
+        from kafkawire.inspect import Asked, explain_exchange
+
+        conn, slash, seq = item.partition("/")
+        if not slash or not conn.isdecimal() or not seq.isdecimal():
+            raise Problem(f"{item!r} is not an exchange such as 0/17", status=404)
+        frames = list(explain_exchange(self.reading, int(conn), int(seq)))
+        if not frames:
+            raise Problem(f"exchange {item} is not there, or the capture lacks its bytes", status=404)
+        return Document(frames, Asked(), origin=Origin(f"exchange {item} of {self.title}"))
+
+    def _set(self, reading: Reading, phase: str) -> None:
+        from kafkawire.web._captures.exchanges import ExchangeList
+
+        made = ExchangeList(reading.tables)
+        with self._changed:
+            self._reading, self._list, self.phase = reading, made, phase
+            self._changed.notify_all()
+
+    def _read(self) -> None:
+        from kafkawire.inspect import Reading, learn_topics, read_captures, read_tables, traffic_table
+
+        try:
+            reading = read_captures(self.paths, bodies=False)
+            self._set(reading, "bodies")
+            learn_topics(reading.topics, reading.conversations)
+            tables = read_tables(reading.conversations, reading.topics, progress=self._progress)
+            tables["transactions"] = traffic_table(tables)
+            whole = Reading(
+                tables, reading.conversations, reading.faults, reading.packets, reading.files, reading.topics
+            )
+            self._set(whole, "whole")
+        except _StoppedError:
+            return
+        except (KafkaWireError, OSError, MemoryError) as error:
+            with self._changed:
+                self.failure = str(error)
+                self._changed.notify_all()
+
+    def _progress(self, count: int) -> None:
+        self.done += count
+        if self._stop:
+            raise _StoppedError
+
+
+class _StoppedError(Exception):
+    """The page was closed while a capture was read."""

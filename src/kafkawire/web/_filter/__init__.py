@@ -1,0 +1,1 @@
+"""The filter language: one for exchanges, batches, messages and lists. Nothing in it is evaluated by Python."""

@@ -1,0 +1,193 @@
+"""Captures on the page: the numbers are those of the commands, and every row leads to its bytes."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from tests.inspect.captures import Conversation, merge, write_pcap
+from tests.inspect.incidents import INCIDENTS
+from tests.web.page_client import RunningPage
+
+from kafkawire.cli.main import main
+from kafkawire.web import CaptureSource, PageOptions, Workspace
+from kafkawire.web._captures.export import safe_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMES = ("hanging transaction", *list(INCIDENTS)[:6])
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("captures") / "incidents.pcap"
+    talks: list[Conversation] = []
+    for number, name in enumerate(NAMES):
+        for talk in INCIDENTS[name].shows():
+            talk.client = (f"10.1.{number}.{len(talks) % 250 + 1}", talk.client[1])
+            talks.append(talk)
+    path.write_bytes(write_pcap(merge(talks), nanoseconds=True))
+    return path
+
+
+@pytest.fixture(scope="module")
+def shown(capture: Path) -> Iterator[RunningPage]:
+    workspace = Workspace()
+    workspace.add_source(CaptureSource([capture]))
+    with RunningPage(workspace) as page:
+        until = time.monotonic() + 60
+        while page.get("/api/exchanges/c1")["phase"] != "whole":
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        yield page
+
+
+def rows(page: RunningPage, **query: object) -> Any:
+    text = "&".join(f"{name}={quote(str(value))}" for name, value in query.items())
+    return page.get(f"/api/exchanges/c1/rows?count=500&{text}")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *command: str) -> list[Any]:
+    capsys.readouterr()
+    main([*command, "--json"])
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_exchanges_are_those_of_inspect(
+    shown: RunningPage, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = printed(capsys, "inspect", str(capture))
+    found = []
+    for start in range(0, len(listed), 400):
+        found += rows(shown, start=start)["rows"][:400]
+    assert [f"{row[0]}/{row[1]}" for row in found] == [row["exchange"] for row in listed]
+    assert [row[7] for row in found] == [row["wait_us"] for row in listed]
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("api = Fetch", ["--api", "Fetch"]),
+        ("error != 0 and error >= -1", ["--error", "any"]),
+        ("topic = orders", ["--topic", "orders"]),
+        ("connection = 1", ["--connection", "1"]),
+    ],
+)
+def test_a_filter_selects_what_the_command_selects(
+    shown: RunningPage, capture: Path, capsys: pytest.CaptureFixture[str], text: str, options: list[str]
+) -> None:
+    listed = printed(capsys, "inspect", str(capture), *options)
+    assert rows(shown, filter=text)["matched"] == len(listed)
+
+
+def test_a_sort_is_over_all_rows(shown: RunningPage) -> None:
+    found = [row[7] for row in rows(shown, sort="wait_us", down=1)["rows"] if row[7] is not None]
+    assert found == sorted(found, reverse=True)
+    assert shown.ask("GET", "/api/exchanges/c1/rows?sort=nonsense", shown.token)[0] == 400
+
+
+def test_the_timeline_counts_every_exchange_once(shown: RunningPage) -> None:
+    line = shown.get("/api/exchanges/c1/timeline?buckets=50")
+    assert sum(line["counts"]) == rows(shown)["matched"]
+    middle = int(line["start"]) + line["step"] * 25
+    early, late = rows(shown, until=middle)["matched"], rows(shown, since=middle)["matched"]
+    assert (early, late) == (sum(line["counts"][:25]), sum(line["counts"][25:]))
+    assert all(half is None or half <= most for half, most in zip(line["p50"], line["p99"], strict=True))
+
+
+def test_the_findings_are_those_of_diagnose(
+    shown: RunningPage, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = printed(capsys, "diagnose", str(capture))
+    found = shown.get("/api/exchanges/c1/findings")
+    assert [(row["rule"], row["text"]) for row in found["rows"]] == [(row["rule"], row["text"]) for row in listed]
+    assert sum(found["counts"].values()) == len(listed)
+
+
+def test_every_evidence_leads_to_its_bytes(shown: RunningPage) -> None:
+    for finding in shown.get("/api/exchanges/c1/findings")["rows"]:
+        for place in finding["evidence"][:3]:
+            item = f"{place['conn_id']}/{place['seq']}"
+            assert shown.post("/api/bytes", {"source": "c1", "item": item})["frames"]
+            assert rows(shown, at=item)["place"] >= 0
+
+
+def test_the_next_error_is_found_in_both_directions_and_wraps(shown: RunningPage) -> None:
+    everything = rows(shown)["rows"]
+    bad = [at for at, row in enumerate(everything) if row[11] or row[12] not in ("matched", "no_response_expected")]
+    assert bad
+    jump = "/api/exchanges/c1/rows?count=0&error="
+    assert shown.get(f"{jump}1&from=-1")["place"] == bad[0]
+    assert shown.get(f"{jump}1&from={bad[-1]}")["place"] == bad[0]
+    assert shown.get(f"{jump}-1&from={bad[0]}")["place"] == bad[-1]
+
+
+def test_connections_have_their_span_and_their_end(shown: RunningPage, capture: Path) -> None:
+    found = shown.get("/api/exchanges/c1/connections")
+    assert found["total"] == len(found["rows"])
+    low, high = map(int, found["span"])
+    assert all(low <= int(row["t_first"]) <= int(row["t_last"]) <= high for row in found["rows"])
+    assert capture.exists()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_an_export_has_the_rows_of_the_filter(shown: RunningPage, form: str) -> None:
+    matched = rows(shown, filter="api = Fetch")["matched"]
+    path = f"/api/exchanges/c1/export?form={form}&filter={quote('api = Fetch')}"
+    href = shown.post("/api/ticket", {"path": path})["href"]
+    status, headers, body = shown.ask("GET", href)
+    assert status == 200
+    assert headers["content-disposition"].startswith("attachment")
+    if form == "parquet":
+        import io
+
+        import pyarrow.parquet as pq
+
+        assert len(pq.read_table(io.BytesIO(body))) == matched
+    else:
+        assert len(body.splitlines()) == matched + (form == "csv")
+    assert shown.ask("GET", href)[0] == 401
+
+
+def test_a_ticket_is_only_for_exports(shown: RunningPage) -> None:
+    shown.post("/api/ticket", {"path": "/api/about"}, status=400)
+    shown.post("/api/ticket", {"path": "/static/export"}, status=400)
+
+
+def test_exports_can_be_forbidden(capture: Path) -> None:
+    workspace = Workspace(PageOptions(export=False))
+    workspace.add_source(CaptureSource([capture]))
+    with RunningPage(workspace) as page:
+        page.post("/api/ticket", {"path": "/api/exchanges/c1/export"}, status=403)
+        assert page.ask("GET", "/api/exchanges/c1/export", page.token)[0] == 403
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-cmd", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_cell_that_is_a_formula_is_quoted(text: str) -> None:
+    assert safe_cell(text) == f"'{text}"
+
+
+def test_a_file_that_is_not_a_capture_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(b"nonsense")
+    workspace = Workspace()
+    workspace.add_source(CaptureSource([path]))
+    with RunningPage(workspace) as page:
+        status, _, body = page.ask("GET", "/api/exchanges/c1", page.token)
+        assert status == 422
+        assert "not a capture" in json.loads(body)["error"]
+
+
+def test_an_uploaded_capture_becomes_a_source(page: RunningPage, capture: Path) -> None:
+    headers = {**page.token, "content-type": "application/octet-stream", "x-file-name": "dropped.pcap"}
+    _, _, body = page.ask("POST", "/api/uploads", headers, capture.read_bytes())
+    kept = json.loads(body)
+    assert kept["kind"] == "capture"
+    name = page.post("/api/captures", {"upload": kept["upload"]})["id"]
+    assert page.get(f"/api/exchanges/{name}/rows")["total"] > 0
+    assert page.get("/api/about")["sources"][0]["title"] == "dropped.pcap"
