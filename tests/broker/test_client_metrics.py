@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kafkawire.broker._ops.client_metrics import LONGEST, OTHER, SHOWN, TRACKED, ClientMetrics
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._ops import metrics_page
+from kafkawire.broker._ops.metrics import LONGEST, OTHER, SHOWN, TRACKED, ClientMetrics, Metrics
+from kafkawire.broker._ops.metrics_page import GaugeLines
 from kafkawire.client.blocking import Admin
 from kafkawire.testing import RunningBroker
 
@@ -54,7 +55,7 @@ def test_a_client_that_is_named_other_is_one_of_the_others() -> None:
 def test_the_page_escapes_ids() -> None:
     metrics = Metrics()
     metrics.clients.add('a"b\\c\n', 3, 4)
-    lines = metrics.page(()).splitlines()
+    lines = metrics_page.page(metrics, GaugeLines()).splitlines()
     assert 'kafkawire_client_requests_total{client_id="a\\"b\\\\c\\n"} 1' in lines
     assert 'kafkawire_client_request_bytes_total{client_id="a\\"b\\\\c\\n"} 3' in lines
     assert 'kafkawire_client_response_bytes_total{client_id="a\\"b\\\\c\\n"} 4' in lines
@@ -64,5 +65,5 @@ def test_the_broker_counts_its_clients() -> None:
     with RunningBroker() as running:
         with Admin(bootstrap_servers=running.bootstrap_servers, client_id="auditor") as admin:
             admin.list_topics()
-        page = running.broker.metrics.page(())
+        page = metrics_page.page(running.broker.metrics, GaugeLines())
     assert 'kafkawire_client_requests_total{client_id="auditor"} ' in page

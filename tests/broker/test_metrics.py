@@ -11,8 +11,10 @@ from tests.broker.raw_connection import Peer
 from kafkawire.broker._config.settings import keys
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._dispatch.dispatcher import error_paths, errors_at
+from kafkawire.broker._ops import metrics_page
 from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.broker._ops.metrics_http import gauges
+from kafkawire.broker._ops.metrics_page import GaugeLines
 from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ def test_requests_errors_and_logs_are_on_the_page(kafka_broker: RunningBroker, k
     with Peer(kafka_broker) as peer:
         peer.call(MetadataRequest(topics=[]))
         peer.call(FetchRequest(topics=[FetchRequest.FetchTopic(topic=kafka_topic, partitions=[asked])]), 11)
-        page = kafka_broker.call(lambda: kafka_broker.broker.metrics.page(gauges(kafka_broker.broker)))
+        page = kafka_broker.call(
+            lambda: metrics_page.page(kafka_broker.broker.metrics, GaugeLines(gauges(kafka_broker.broker)))
+        )
     lines = page.splitlines()
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     for expected in (
@@ -41,7 +45,7 @@ def test_requests_errors_and_logs_are_on_the_page(kafka_broker: RunningBroker, k
 
 
 def test_labels_are_escaped() -> None:
-    page = Metrics().page([Gauge("odd", {"name": 'a"b\\c\nd'}, 1)])
+    page = metrics_page.page(Metrics(), GaugeLines([Gauge("odd", {"name": 'a"b\\c\nd'}, 1)]))
     assert page.endswith('odd{name="a\\"b\\\\c\\nd"} 1\n')
 
 
@@ -54,7 +58,7 @@ def test_error_codes_are_found_at_every_depth() -> None:
 
 
 def test_large_numbers_are_written_to_the_last_digit() -> None:
-    page = Metrics().page([Gauge("kafkawire_log_end_offset", {"topic": "t"}, 12_345_678_901)])
+    page = metrics_page.page(Metrics(), GaugeLines([Gauge("kafkawire_log_end_offset", {"topic": "t"}, 12_345_678_901)]))
     assert 'kafkawire_log_end_offset{topic="t"} 12345678901\n' in page
 
 

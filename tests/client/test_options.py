@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafkawire.client.errors import OptionError
-from kafkawire.client.options import ClientOptions, ConsumerOptions, ProducerOptions, parse_address, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ClientOptions, ConsumerOptions, ProducerOptions, parse_address
 
 
 def test_keywords_and_dotted_names_are_one_set() -> None:

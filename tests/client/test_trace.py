@@ -19,7 +19,8 @@ from kafkawire.client._cluster.connection import Connection
 from kafkawire.client._trace import forms
 from kafkawire.client._trace.events import ConnectionTrace, first_error
 from kafkawire.client.errors import ConnectionLostError, OptionError
-from kafkawire.client.options import ClientOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ClientOptions
 from kafkawire.inspect import explain_request, render_text
 from kafkawire.messages import (
     AlterUserScramCredentialsRequest,

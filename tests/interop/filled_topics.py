@@ -15,7 +15,8 @@ from kafkawire.client._cluster.blocking_connection import SocketConnection
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client.blocking import Admin
 from kafkawire.client.errors import is_retriable
-from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ProducerOptions
 from kafkawire.messages import ProduceRequest, ProduceResponse
 from kafkawire.messages.errors import error_for
 from kafkawire.records import BatchBuilder

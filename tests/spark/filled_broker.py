@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.client._cluster.blocking_connection import SocketConnection
-from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ProducerOptions
 from kafkawire.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

@@ -3,9 +3,7 @@
 Rules:
 - A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name.
   `also` has other names, known from librdkafka, aiokafka and Java.
-- An unknown option is an error that suggests the closest known name, or an alternative. So is an option that is given
-  twice, and a number below its minimum.
-- Text is accepted for any type, so that property files and command lines need no parsing of their own.
+- `option_names` reads options by these names; it refuses unknown ones, and converts text.
 - `trace` has an environment variable besides, so that any program can be traced without a change to it.
 - Every option here has an effect; features that the clients do not have have no option.
 """
@@ -14,11 +12,9 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafkawire.client.errors import AuthenticationFailedError, OptionError
 from kafkawire.records import Codec
@@ -28,42 +24,13 @@ if TYPE_CHECKING:
     from kafkawire.client._trace.events import ConnectionTrace, TraceEvent
 
 TRACE_VARIABLE: Final = "KAFKAWIRE_TRACE"
-_TRUE: Final = ("true", "1", "yes", "on")
-_FALSE: Final = ("false", "0", "no", "off")
-_ALSO, _LEAST = "also", "least"
-_SYNONYMS: Final = {
-    "smallest": "earliest",
-    "beginning": "earliest",
-    "largest": "latest",
-    "end": "latest",
-    "error": "none",
-}
-_INSTEAD: Final = {
-    "retries": "records are resent until delivery_timeout_ms is over",
-    "client_rack": "records are read from leaders",
-    "api_version": "versions are negotiated with each broker",
-    "consumer_timeout_ms": "getmany and arrow take timeout_ms",
-    "allow_auto_create_topics": "a consumer does not create topics",
-    "ssl_truststore_password": "a PEM file has no password; convert a Java store to PEM",
-    "ssl_keystore_password": "a PEM file has no password; ssl_password is that of the private key",
-}
-_OF_CLASSIC: Final = {
-    "partition_assignment_strategy": "the broker assigns; set group_remote_assignor",
-    "session_timeout_ms": "the broker decides, by group.consumer.session.timeout.ms",
-    "heartbeat_interval_ms": "the broker decides, by group.consumer.heartbeat.interval.ms",
-}
-_OF_SHARE_GROUP: Final = {
-    "auto_offset_reset": "it is a setting of the group, share.auto.offset.reset",
-    "isolation_level": "it is a setting of the group, share.isolation.level",
-    "group_instance_id": "share groups have no static members",
-    "enable_auto_commit": "set share_acknowledgement_mode",
-}
+ALSO, LEAST = "also", "least"
 Serializer = Callable[[Any], bytes | None]
 Deserializer = Callable[[bytes], Any]
 
 
 def _named(default: Any, *also: str, secret: bool = False, least: int | None = 0) -> Any:
-    return field(default=default, metadata={_ALSO: also, _LEAST: least}, repr=not secret)
+    return field(default=default, metadata={ALSO: also, LEAST: least}, repr=not secret)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,8 +258,6 @@ class ShareConsumerOptions(ClientOptions):
 
 
 AdminOptions = ClientOptions
-_ROLES: Final = {"producer": ProducerOptions, "consumer": ConsumerOptions, "share consumer": ShareConsumerOptions}
-_Options = TypeVar("_Options", bound=ClientOptions)
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -309,136 +274,3 @@ def parse_address(text: str) -> tuple[str, int]:
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise OptionError(f"bootstrap server {text!r}: expected host:port")
     return host, int(port)
-
-
-def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> _Options:
-    """The options of a client from a dict of names in either spelling, and from keywords.
-
-    >>> read_options(ProducerOptions, {"bootstrap.servers": "k:1", "linger.ms": "5"}, {"acks": 1}).linger_ms
-    5.0
-    """
-    known, types = _names(kind), get_type_hints(kind)
-    least = {each.name: each.metadata.get(_LEAST, 0) for each in fields(kind)}
-    values: dict[str, Any] = {}
-    given: dict[str, str] = {}
-    for source in (config or {}, keywords):
-        for name, value in source.items():
-            if problem := unknown_option(kind, name):
-                raise OptionError(problem)
-            option = known[name]
-            if option in values:
-                raise OptionError(f"option {option} is given twice, as {given[option]!r} and as {name!r}")
-            made = values[option] = _coerce(name, value, types[option])
-            given[option] = name
-            if isinstance(made, (int, float)) and least[option] is not None and not made >= least[option]:
-                raise OptionError(f"option {name}: expected {least[option]} or more, found {value!r}")
-    chosen = kind(**values)
-    _ = chosen.servers
-    _ = chosen._trace_sink()
-    if isinstance(chosen, ProducerOptions):
-        _ = chosen.is_idempotent
-    if isinstance(chosen, ConsumerOptions):
-        _check_protocol(chosen, given)
-    return chosen
-
-
-def _check_protocol(options: ConsumerOptions, given: Mapping[str, str]) -> None:
-    """Refuse options that the protocol of the group does not use."""
-    if options.group_protocol == "classic":
-        if options.group_remote_assignor is not None:
-            raise OptionError("option group_remote_assignor needs group_protocol=consumer")
-        return
-    for option, instead in _OF_CLASSIC.items():
-        if option in given:
-            raise OptionError(f"option {given[option]!r} has no effect with group_protocol=consumer: {instead}")
-
-
-def option_named(name: str) -> str:
-    """The keyword of the option with a name; the name itself if there is none.
-
-    >>> option_named("linger.ms"), option_named("compression.codec"), option_named("acsk")
-    ('linger_ms', 'compression_type', 'acsk')
-    """
-    return next((names[name] for names in map(_names, _ROLES.values()) if name in names), name)
-
-
-def _names(kind: type[ClientOptions]) -> dict[str, str]:
-    names = {}
-    for each in fields(kind):
-        for name in (each.name, each.name.replace("_", "."), *each.metadata.get(_ALSO, ())):
-            names[name] = each.name
-    return names
-
-
-def unknown_option(kind: type[ClientOptions], name: str) -> str | None:
-    """Why a kind of client does not take an option of this name, and which one it may mean; None if it does.
-
-    >>> unknown_option(ConsumerOptions, "fetch.max.bytes")
-    >>> unknown_option(ConsumerOptions, "linger.ms")
-    "option 'linger.ms' is one of the producer, not of the consumer"
-    """
-    if name in _names(kind):
-        return None
-    plain = name.lower().replace(".", "_")
-    if kind is ShareConsumerOptions and plain in _OF_SHARE_GROUP:
-        return f"no option {name!r} for {_words(kind)}: {_OF_SHARE_GROUP[plain]}"
-    for role, other in _ROLES.items():
-        if other is not kind and name in _names(other) and name not in _names(ClientOptions):
-            return f"option {name!r} is one of the {role}, not of {_words(kind)}"
-    instead = _INSTEAD.get(plain)
-    if instead is not None:
-        return f"no option {name!r} for {_words(kind)}: {instead}"
-    close = get_close_matches(name.lower(), _names(kind), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"no option {name!r} for {_words(kind)}{hint}"
-
-
-def _words(kind: type[ClientOptions]) -> str:
-    return next((f"the {role}" for role, other in _ROLES.items() if other is kind), "a client")
-
-
-def _coerce(name: str, value: Any, wanted: Any) -> Any:
-    choices = [each for kind in get_args(wanted) for each in get_args(kind) or (kind,) if isinstance(each, str)]
-    if choices and not (value is None and NoneType in get_args(wanted)):
-        return _choice(name, value, choices)
-    kinds = get_args(wanted) or (wanted,)
-    if value is None and NoneType in kinds:
-        return None
-    try:
-        if bool in kinds:
-            return _boolean(value)
-        if int in kinds and not isinstance(value, bool):
-            return int(value)
-        if float in kinds and not isinstance(value, bool):
-            return float(value)
-    except (TypeError, ValueError):
-        expected = "true or false" if bool in kinds else "a number"
-        raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
-    if any(get_origin(each) is Callable for each in kinds) and str not in kinds and not callable(value):
-        raise OptionError(f"option {name}: expected a callable, found {value!r}")
-    plain = [each for each in kinds if isinstance(each, type)]
-    if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):
-        expected = " or ".join(each.__name__ for each in plain if each is not NoneType)
-        raise OptionError(f"option {name}: expected {expected}, found {value!r}")
-    return value
-
-
-def _boolean(value: Any) -> bool:
-    text = str(value).lower()
-    if text not in _TRUE + _FALSE:
-        raise ValueError(text)
-    return text in _TRUE
-
-
-def _choice(name: str, value: Any, choices: list[str]) -> str:
-    text = "none" if value is None else str(value)
-    if text == "-1" and "all" in choices:
-        text = "all"
-    if "https" in choices:
-        text = text or "none"
-    if "earliest" in choices:
-        text = _SYNONYMS.get(text, text)
-    found = {each.lower(): each for each in choices}.get(text.lower())
-    if found is None:
-        raise OptionError(f"option {name}: expected one of {', '.join(choices)}, found {value!r}")
-    return found

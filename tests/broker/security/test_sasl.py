@@ -15,6 +15,8 @@ from tests.broker.raw_connection import Peer
 from tests.broker.security.secured import TlsPeer, tls_settings, trusting
 
 from kafkawire.broker import Broker
+from kafkawire.broker._ops import metrics_page
+from kafkawire.broker._ops.metrics_page import GaugeLines
 from kafkawire.client import AuthenticationFailedError, ConfigResource, NewTopic, ResourceType
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.messages import (
@@ -331,7 +333,7 @@ def test_secrets_do_not_appear(caplog: pytest.LogCaptureFixture) -> None:
                 pass
             assert SECRET not in str(refused.value)
             assert SECRET not in str(described)
-        page = broker.call(lambda: broker.broker.metrics.page([]))
+        page = broker.call(lambda: metrics_page.page(broker.broker.metrics, GaugeLines()))
         assert SECRET not in page
         state = broker.call(lambda: repr(vars(broker.broker.security["SASL_PLAINTEXT"].sasl)))
         assert SECRET not in state

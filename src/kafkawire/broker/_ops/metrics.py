@@ -1,24 +1,28 @@
-"""The metrics of the running broker, and their page for Prometheus.
+"""The numbers of the running broker: of each API, of each client id, of its connections.
 
 Rules:
-- Counting costs a few additions per request. The page is built when it is requested.
-- Names follow Prometheus: a unit at the end, `_total` for counters, seconds and bytes.
+- Counting costs a few additions per request. `metrics_page` shows the numbers.
+- The page shows the clients with the most requests, SHOWN at most. All others are one line, `other`.
+- At most TRACKED client ids are kept, each cut to LONGEST characters. If there are more, those with the fewest requests
+  are added to `other`; an id that comes back begins again at 0.
+- A client without an id has the empty one. A client that is named `other` is counted with the others.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.broker._ops.client_metrics import ClientMetrics
-from kafkawire.messages.errors import error
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kafkawire.broker._coordinator import Gauge
+    from collections.abc import Iterator
 
 BOUNDS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+SHOWN: Final = 50
+TRACKED: Final = 1000
+LONGEST: Final = 128
+OTHER: Final = "other"
+_DROPPED: Final = TRACKED // 10
 
 
 class ApiMetrics:
@@ -45,6 +49,64 @@ class ApiMetrics:
         self.errors[code] = self.errors.get(code, 0) + times
 
 
+class ClientCounts:
+    """The numbers of one client."""
+
+    __slots__ = ("bytes_in", "bytes_out", "requests")
+
+    def __init__(self) -> None:
+        self.requests = self.bytes_in = self.bytes_out = 0
+
+    def include(self, counts: ClientCounts) -> None:
+        """Add the numbers of another client."""
+        self.requests += counts.requests
+        self.bytes_in += counts.bytes_in
+        self.bytes_out += counts.bytes_out
+
+
+class ClientMetrics:
+    """The numbers of all clients."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, ClientCounts] = {}
+        self._others = ClientCounts()
+
+    def add(self, client_id: str | None, bytes_in: int, bytes_out: int) -> None:
+        """Count one request."""
+        counts = self._clients.get(client_id or "")
+        if counts is None:
+            counts = self._begin((client_id or "")[:LONGEST])
+        counts.requests += 1
+        counts.bytes_in += bytes_in
+        counts.bytes_out += bytes_out
+
+    def shown(self) -> Iterator[tuple[str, ClientCounts]]:
+        """The clients with the most requests by name, then the others together."""
+        most = nlargest(SHOWN, self._clients.items(), key=lambda item: item[1].requests)
+        named = {name for name, _ in most}
+        others = ClientCounts()
+        others.include(self._others)
+        for name, counts in self._clients.items():
+            if name not in named:
+                others.include(counts)
+        yield from sorted(most, key=lambda item: item[0])
+        if others.requests:
+            yield OTHER, others
+
+    def _begin(self, name: str) -> ClientCounts:
+        if name == OTHER:
+            return self._others
+        known = self._clients.get(name)
+        if known is not None:
+            return known
+        if len(self._clients) >= TRACKED:
+            for least, counts in nsmallest(_DROPPED, self._clients.items(), key=lambda item: item[1].requests):
+                self._others.include(counts)
+                del self._clients[least]
+        counts = self._clients[name] = ClientCounts()
+        return counts
+
+
 class Metrics:
     """All metrics of a broker."""
 
@@ -52,98 +114,15 @@ class Metrics:
         self.connections = self.connections_total = 0
         self.refused: dict[str, int] = {}
         self.clients = ClientMetrics()
-        self._apis: dict[str, ApiMetrics] = {}
+        self.apis: dict[str, ApiMetrics] = {}
 
     def of(self, api: str) -> ApiMetrics:
         """The numbers of one API."""
-        found = self._apis.get(api)
+        found = self.apis.get(api)
         if found is None:
-            found = self._apis[api] = ApiMetrics()
+            found = self.apis[api] = ApiMetrics()
         return found
 
     def refuse(self, reason: str) -> None:
         """Count a connection that was closed, by the kind of reason."""
         self.refused[reason] = self.refused.get(reason, 0) + 1
-
-    def page(self, gauges: Iterable[Gauge]) -> str:
-        """The whole page in Prometheus' text format."""
-        lines = GaugeLines()
-        for gauge in gauges:
-            lines.add(gauge)
-        return self.text(lines)
-
-    def text(self, gauges: GaugeLines) -> str:
-        """The page with gauges that are formatted already."""
-        return "".join(f"{line}\n" for line in (*self._lines(), *gauges))
-
-    def _lines(self) -> Iterator[str]:
-        apis = sorted(self._apis.items())
-        yield from _family("kafkawire_requests_total", "counter", "Requests served.")
-        yield from (f'kafkawire_requests_total{{api="{name}"}} {each.requests}' for name, each in apis)
-        yield from _family("kafkawire_request_bytes_total", "counter", "Bytes of requests.")
-        yield from (f'kafkawire_request_bytes_total{{api="{name}"}} {each.bytes_in}' for name, each in apis)
-        yield from _family("kafkawire_response_bytes_total", "counter", "Bytes of responses.")
-        yield from (f'kafkawire_response_bytes_total{{api="{name}"}} {each.bytes_out}' for name, each in apis)
-        yield from _family("kafkawire_errors_total", "counter", "Errors answered, by code.")
-        for name, each in apis:
-            for code, count in sorted(each.errors.items()):
-                yield f'kafkawire_errors_total{{api="{name}",error="{error(code).name}"}} {count}'
-        yield from _family("kafkawire_request_seconds", "histogram", "Time from request to answer.")
-        for name, each in apis:
-            yield from _histogram(name, each)
-        yield from self._client_lines()
-        yield from _family("kafkawire_connections", "gauge", "Connections that are open.")
-        yield f"kafkawire_connections {self.connections}"
-        yield from _family("kafkawire_connections_total", "counter", "Connections that were accepted.")
-        yield f"kafkawire_connections_total {self.connections_total}"
-        yield from _family("kafkawire_connections_closed_total", "counter", "Connections that the broker closed.")
-        for reason, count in sorted(self.refused.items()):
-            yield f'kafkawire_connections_closed_total{{reason="{reason}"}} {count}'
-
-    def _client_lines(self) -> Iterator[str]:
-        clients = [(_escaped(name), counts) for name, counts in self.clients.shown()]
-        yield from _family("kafkawire_client_requests_total", "counter", "Requests, by the client ids with the most.")
-        yield from (f'kafkawire_client_requests_total{{client_id="{name}"}} {each.requests}' for name, each in clients)
-        yield from _family("kafkawire_client_request_bytes_total", "counter", "Bytes of requests, by client id.")
-        yield from (
-            f'kafkawire_client_request_bytes_total{{client_id="{name}"}} {each.bytes_in}' for name, each in clients
-        )
-        yield from _family("kafkawire_client_response_bytes_total", "counter", "Bytes of responses, by client id.")
-        yield from (
-            f'kafkawire_client_response_bytes_total{{client_id="{name}"}} {each.bytes_out}' for name, each in clients
-        )
-
-
-def _histogram(name: str, each: ApiMetrics) -> Iterator[str]:
-    total = 0
-    for bound, count in zip((*BOUNDS, "+Inf"), each.buckets, strict=True):
-        total += count
-        yield f'kafkawire_request_seconds_bucket{{api="{name}",le="{bound}"}} {total}'
-    yield f'kafkawire_request_seconds_sum{{api="{name}"}} {each.seconds:.6f}'
-    yield f'kafkawire_request_seconds_count{{api="{name}"}} {each.requests}'
-
-
-def _family(name: str, kind: str, words: str) -> Iterator[str]:
-    yield f"# HELP {name} {words}"
-    yield f"# TYPE {name} {kind}"
-
-
-class GaugeLines:
-    """The lines of gauges, by name; one is added at a time, because there may be many."""
-
-    def __init__(self) -> None:
-        self._families: dict[str, list[str]] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        for name, lines in sorted(self._families.items()):
-            yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
-            yield from lines
-
-    def add(self, gauge: Gauge) -> None:
-        name, labels, value = gauge
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        self._families.setdefault(name, []).append(f"{name}{{{inside}}} {value}" if inside else f"{name} {value}")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

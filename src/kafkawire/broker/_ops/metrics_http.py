@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._dispatch.turns import TurnBudget
 from kafkawire.broker._net.listeners import CannotListenError, Endpoint
-from kafkawire.broker._ops.metrics import GaugeLines
+from kafkawire.broker._ops.metrics_page import GaugeLines, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ class MetricsPage:
         for gauge in gauges(self._broker):
             lines.add(gauge)
             await turn.yield_if_due()
-        text = self._broker.metrics.text(lines)
+        text = page(self._broker.metrics, lines)
         return "200 OK", await asyncio.get_running_loop().run_in_executor(None, text.encode)
 
 

@@ -78,7 +78,7 @@ def ending_in_order() -> Iterator[None]:
 
 def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
     """The configuration of a client, from the options of the user and `more` of the command."""
-    from kafkawire.client.options import option_named
+    from kafkawire.client.option_names import option_named
 
     given = _read_properties(Path(args.options_file)) if args.options_file else {}
     config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}

@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
 async def _ask(config: dict[str, Any]) -> tuple[str, ApiVersionsResponse]:
     from kafkawire import __version__
     from kafkawire.client import Cluster, Node
-    from kafkawire.client.options import ClientOptions, read_options
+    from kafkawire.client.option_names import read_options
+    from kafkawire.client.options import ClientOptions
     from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 
     options = read_options(ClientOptions, config, {})

@@ -305,7 +305,8 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
 
 
 def _topic_options(args: argparse.Namespace, end: str | None) -> dict[str, str]:
-    from kafkawire.client.options import ConsumerOptions, read_options
+    from kafkawire.client.option_names import read_options
+    from kafkawire.client.options import ConsumerOptions
     from kafkawire.spark import topic_options
 
     options = dict(pair(text, "--option") for text in args.source_options)

@@ -32,7 +32,8 @@ from kafkawire.client._admin.users import UserAdmin
 from kafkawire.client._cluster.cluster import Cluster
 from kafkawire.client._cluster.metadata import Metadata, Node, TopicInfo, TopicPartition
 from kafkawire.client._consume.offsets import OffsetAndTimestamp, by_leader, look_up_offsets
-from kafkawire.client.options import AdminOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import AdminOptions
 from kafkawire.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

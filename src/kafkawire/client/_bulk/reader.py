@@ -20,7 +20,8 @@ from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._consume.offsets import EARLIEST, LATEST, ask_leaders
 from kafkawire.client._consume.records import located
 from kafkawire.client.errors import ClientError
-from kafkawire.client.options import ConsumerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ConsumerOptions
 from kafkawire.records import RECORD_SCHEMA, CorruptRecordError, batches_to_arrow
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._produce.partitioner import another_partition, partitions_of_keys
 from kafkawire.client._transactions.scope import blocking_transaction_scope
 from kafkawire.client.errors import OptionError, RecordTooLargeError, UnknownPartitionError
-from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ProducerOptions
 from kafkawire.records import from_arrow, scan_batches
 
 if TYPE_CHECKING:

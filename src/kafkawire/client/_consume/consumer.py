@@ -22,7 +22,8 @@ from kafkawire.client._consume.offsets import EARLIEST, LATEST, look_up_offsets
 from kafkawire.client._consume.positions import COMMITTED, Run
 from kafkawire.client._consume.subscription import Subscription
 from kafkawire.client.errors import ClosedError, RequestTimeoutError, UnknownPartitionError
-from kafkawire.client.options import ConsumerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ConsumerOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -35,7 +35,8 @@ from kafkawire.client.errors import (
     OptionError,
     RecordTooLargeError,
 )
-from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ProducerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.records import record_size
 

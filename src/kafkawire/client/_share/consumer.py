@@ -25,7 +25,8 @@ from kafkawire.client._share.acknowledgements import AcknowledgeType, InFlight
 from kafkawire.client._share.leader import ShareLeader
 from kafkawire.client._share.member import join_share_group
 from kafkawire.client.errors import ClientError, ClosedError, GroupError, is_retriable
-from kafkawire.client.options import ShareConsumerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ShareConsumerOptions
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:

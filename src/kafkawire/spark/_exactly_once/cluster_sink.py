@@ -18,7 +18,8 @@ import logging
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kafkawire.client import Cluster, FatalTransactionError, TransactionAdmin
-from kafkawire.client.options import ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ProducerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import ErrorCode, KafkaError
 from kafkawire.spark._exactly_once.decision import Decision, Outcome, Part

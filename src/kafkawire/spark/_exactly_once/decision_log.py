@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from kafkawire.client import Admin, BulkReader, BulkWriter, ConfigResource, NewTopic, ResourceType, TransactionError
-from kafkawire.client.options import ClientOptions, ProducerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ClientOptions, ProducerOptions
 from kafkawire.messages.errors import (
     ClusterAuthorizationFailedError,
     ErrorCode,

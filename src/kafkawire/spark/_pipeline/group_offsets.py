@@ -16,7 +16,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kafkawire.client.blocking import Admin
-from kafkawire.client.options import ClientOptions, ConsumerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ClientOptions, ConsumerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.inspect import GroupOffset
 from kafkawire.messages.errors import GroupIdNotFoundError

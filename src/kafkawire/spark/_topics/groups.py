@@ -12,7 +12,8 @@ import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkawire.client import Cluster, OffsetAndMetadata, commit_offsets, fetch_committed
-from kafkawire.client.options import ConsumerOptions, read_options
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ConsumerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

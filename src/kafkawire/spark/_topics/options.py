@@ -22,7 +22,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 from kafkawire.client import TopicPartition
-from kafkawire.client.options import ConsumerOptions, read_options, unknown_option
+from kafkawire.client.option_names import read_options, unknown_option
+from kafkawire.client.options import ConsumerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._options import choice
 from kafkawire.spark.errors import SourceOptionError
