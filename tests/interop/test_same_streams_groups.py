@@ -85,6 +85,8 @@ def both(apache_kafka: ApacheBroker, our_broker: OurBroker) -> Iterator[tuple[As
             ]
             broker.ask(m.CreateTopicsRequest(topics=topics, timeout_ms=10_000), 5)
             until(lambda broker=broker: has_coordinator(broker))  # type: ignore[misc]
+            sees_all = topology(*(subtopology(name, name) for name in (FOUR, TWO, KEPT)))
+            StreamsTalk(broker).wait_until_ready("ready", "m", {**FULL, "topology": sees_all})
         yield ours, theirs
 
 

@@ -471,6 +471,9 @@ CASES: dict[str, Case] = {
         lambda names: m.StreamsGroupDescribeRequest(group_ids=[names.group]),
         alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # it is not a streams group
     ),
+    "StreamsGroupTopologyDescriptionUpdate": Case(
+        lambda names: m.StreamsGroupTopologyDescriptionUpdateRequest(group_id=names.group, member_id="m")
+    ),
     "ListConfigResources": Case(lambda names: m.ListConfigResourcesRequest()),
     "ShareGroupHeartbeat": Case(
         lambda names: m.ShareGroupHeartbeatRequest(

@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe: v0. Describes streams groups: epochs, topology, members, their tasks and targets.
+"""StreamsGroupDescribe: v0-1. Describes streams groups: epochs, topology, members, their tasks and targets.
 
 Rules:
 - A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
@@ -7,32 +7,38 @@ Rules:
 - A group with a topic that the client may not describe: TOPIC_AUTHORIZATION_FAILED.
 - The topology of a group that is ready has the decided numbers of partitions, else those that the first member stated.
 - streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION for every group.
-- v1 is of Kafka 4.4, and not served.
+- v1 names the assignor, and has the description of the topology if the request wants it. Its status is NOT_REQUESTED,
+  NOT_STORED or AVAILABLE. No released broker serves v1: it follows the definition of the message.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.streams_group_heartbeat import check_protocol
+from kafkawire.broker.groups.streams.description import current_description
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.messages import StreamsGroupDescribeResponse
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.messages.schema import Versions
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kafkawire.broker._node import Node
     from kafkawire.broker.groups.streams.configuration import InternalTopic
     from kafkawire.broker.groups.streams.member import StreamsMember
     from kafkawire.broker.groups.streams.tasks import EpochTasks, OwnedTasks, Tasks, TaskSet
     from kafkawire.broker.groups.streams.topology import TopicInfo
-    from kafkawire.messages import StreamsGroupDescribeRequest
+    from kafkawire.messages import StreamsGroupDescribeRequest, StreamsGroupTopologyDescriptionUpdateRequest
 
     Described = StreamsGroupDescribeResponse.DescribedGroup
+    DescribedNode = StreamsGroupDescribeResponse.TopologyDescriptionNode
+
+_ASSIGNOR: Final = "sticky"
+_NOT_STORED: Final = 1
+_AVAILABLE: Final = 3
 
 
 def refuse(
@@ -43,7 +49,7 @@ def refuse(
     )
 
 
-@serves("StreamsGroupDescribe", versions=Versions(0, 0), refuse=refuse)
+@serves("StreamsGroupDescribe", refuse=refuse)
 async def handle(
     node: Node, request: StreamsGroupDescribeRequest, context: RequestContext
 ) -> StreamsGroupDescribeResponse:
@@ -52,6 +58,8 @@ async def handle(
     for group_id in request.group_ids:
         if group_id not in groups:
             described = await _describe(node, group_id, context)
+            if request.include_topology_description and not described.error_code:
+                await _add_description(node, described, context)
             if not described.error_code:
                 described = _visible(described, context)
                 if request.include_authorized_operations and not described.error_code:
@@ -76,11 +84,55 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         topology=_topology(group),
+        assignor_name=_ASSIGNOR,
     )
     for member in list(group.members.values()):
         described.members.append(_member(group, member))
         await context.yield_if_due()
     return described
+
+
+async def _add_description(node: Node, described: Described, context: RequestContext) -> None:
+    """Add what the members of a group tell about its topology."""
+    group = node.groups.find(described.group_id)
+    known = current_description(group) if isinstance(group, StreamsGroup) else None
+    if known is None:
+        described.topology_description_status = _NOT_STORED
+        return
+    kind = StreamsGroupDescribeResponse
+    found = kind.TopologyDescription()
+    for part in known.stated.subtopologies:
+        nodes = []
+        for each in part.nodes:
+            nodes.append(_node(each))
+            await context.yield_if_due()
+        found.subtopologies.append(kind.TopologyDescriptionSubtopology(subtopology_id=part.subtopology_id, nodes=nodes))
+        await context.yield_if_due()
+    for store in known.stated.global_stores:
+        pair = kind.TopologyDescriptionGlobalStore(source=_node(store.source), processor=_node(store.processor))
+        found.global_stores.append(pair)
+        await context.yield_if_due()
+    described.topology_description, described.topology_description_status = found, _AVAILABLE
+
+
+def _node(stated: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode) -> DescribedNode:
+    return StreamsGroupDescribeResponse.TopologyDescriptionNode(
+        name=stated.name,
+        node_type=stated.node_type,
+        source_topics=stated.source_topics,
+        sink_topic=stated.sink_topic,
+        stores=stated.stores,
+        successors=stated.successors,
+    )
+
+
+def _nodes(described: Described) -> Iterator[DescribedNode]:
+    """Every node of the description of a topology."""
+    if described.topology_description is not None:
+        for part in described.topology_description.subtopologies:
+            yield from part.nodes
+        for store in described.topology_description.global_stores:
+            yield from (store.source, store.processor)
 
 
 def _visible(described: Described, context: RequestContext) -> Described:
@@ -91,6 +143,7 @@ def _visible(described: Described, context: RequestContext) -> Described:
     for part in described.topology.subtopologies or ():
         names.update(part.source_topics, part.repartition_sink_topics)
         names.update(each.name for each in (*part.state_changelog_topics, *part.repartition_source_topics))
+    names.update(topic for node in _nodes(described) for topic in (*node.source_topics, node.sink_topic) if topic)
     if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
         return described
     hidden = "the group has topics that the client is not authorized to describe"

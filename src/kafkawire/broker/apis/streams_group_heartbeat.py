@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat: v0. A member of a Kafka Streams application joins, reports, leaves, and gets its tasks.
+"""StreamsGroupHeartbeat: v0-1. A member of a Kafka Streams application joins, reports, leaves, and gets its tasks.
 
 Rules:
 - streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION.
@@ -8,7 +8,7 @@ Rules:
 - Missing internal topics of the application are created as by CreateTopics, and the status says that they are missing.
   If the client may not create all of them, none is created, and the status names those.
 - The records of the heartbeat are in the log, and synced if the settings ask for it, before the response.
-- v1 and StreamsGroupTopologyDescriptionUpdate are of Kafka 4.4, and not served.
+- v1 asks the member for the description of its topology, unless the group has that of its newest epoch.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from kafkawire.broker._metadata.features import STREAMS_VERSION
 from kafkawire.broker._metadata.topics import INTERNAL, check_name
 from kafkawire.broker.apis.create_topics import check_new_topic
 from kafkawire.broker.groups.streams.configuration import StatusCode
+from kafkawire.broker.groups.streams.description import current_description
+from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.broker.groups.streams.heartbeat import StreamsBeat, check_request
 from kafkawire.broker.groups.streams.member import Endpoint
 from kafkawire.broker.groups.streams.tasks import TaskSet
@@ -33,7 +35,6 @@ from kafkawire.messages.errors import (
     StreamsInvalidTopologyError,
     UnsupportedVersionError,
 )
-from kafkawire.messages.schema import Versions
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def check_protocol(node: Node) -> None:
         raise UnsupportedVersionError("the streams group protocol is turned off")
 
 
-@serves("StreamsGroupHeartbeat", versions=Versions(0, 0))
+@serves("StreamsGroupHeartbeat")
 async def handle(
     node: Node, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> StreamsGroupHeartbeatResponse:
@@ -88,7 +89,18 @@ async def handle(
     result = await node.groups.streams_heartbeat(beat)
     await node.groups.durable([request.group_id], context)
     failures = _create_missing(node, request.group_id, result.missing, context) if result.missing else ""
-    return _response(result, failures)
+    response = _response(result, failures)
+    response.topology_description_required = context.version >= 1 and _lacks_description(node, beat)
+    return response
+
+
+def _lacks_description(node: Node, beat: StreamsBeat) -> bool:
+    """Whether a member should describe the topology that its group has."""
+    group = node.groups.find(beat.group_id)
+    if not isinstance(group, StreamsGroup) or beat.member_id not in group.members or group.topology is None:
+        return False
+    is_newest = group.members[beat.member_id].topology_epoch == group.topology.epoch
+    return is_newest and current_description(group) is None
 
 
 async def _check_topology(topology: StatedTopology, context: RequestContext) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
     from kafkawire.broker.groups.streams.configuration import ConfiguredTopology
+    from kafkawire.broker.groups.streams.description import Description
     from kafkawire.broker.groups.streams.tasks import TaskId
     from kafkawire.broker.groups.streams.topology import Topology
 
@@ -82,6 +83,8 @@ class StreamsGroup:
         """The version of the topics that the metadata hash was last compared with."""
         self.shutdown_by: str | None = None
         self.endpoints_epoch = 0
+        self.description: Description | None = None
+        """The description that its members send for tools; it is not stored."""
 
     def __repr__(self) -> str:
         return f"StreamsGroup({self.group_id!r}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
