@@ -142,6 +142,22 @@ class Member:
         self._driver.call("leave", name=self._name)
 
 
+class Sharer:
+    """A member of a share group that polls and accepts all the time."""
+
+    def __init__(self, driver: Driver, name: str) -> None:
+        self._driver = driver
+        self._name = name
+
+    def values(self) -> list[bytes | None]:
+        """All that it has accepted."""
+        return [_from_text(value) for value in self._driver.call("shared", name=self._name)]
+
+    def leave(self) -> None:
+        """Leave the group."""
+        self._driver.call("stop sharing", name=self._name)
+
+
 class JavaClients(Driver):
     """Apache Kafka's own clients."""
 
@@ -165,6 +181,14 @@ class JavaClients(Driver):
         if settings.get("group.protocol") == "consumer":
             quick = {"metadata.max.age.ms": "1000"}  # the broker sets the others
         return {"settings": {"group.id": group, "client.id": "java", **quick, **settings}}
+
+    def share(self, bootstrap: str, group: str, topics: Sequence[str], *, releases: int = 0) -> Sharer:
+        """A new member of a share group, which releases the first delivery of so many records."""
+        self._members += 1
+        name = f"sharer {self._members}"
+        settings = {"group.id": group, "client.id": "java"}
+        self.call("share", name=name, bootstrap=bootstrap, topics=[*topics], releases=releases, settings=settings)
+        return Sharer(self, name)
 
 
 class JavaCoordinator(Driver):

@@ -30,6 +30,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class Driver {
     static final ObjectMapper JSON = new ObjectMapper();
     private final Map<String, Member> members = new HashMap<>();
+    private final Map<String, Sharer> sharers = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
@@ -60,6 +61,14 @@ public final class Driver {
                 return consume(asked);
             case "join":
                 members.put(name, new Member(settings(asked), asked.get("topics"), asked.path("pattern")));
+                return JSON.nullNode();
+            case "share":
+                sharers.put(name, new Sharer(settings(asked), asked.get("topics"), asked.get("releases").asInt()));
+                return JSON.nullNode();
+            case "shared":
+                return sharers.get(name).values();
+            case "stop sharing":
+                sharers.remove(name).leave();
                 return JSON.nullNode();
             case "assignment":
                 return members.get(name).assignment();

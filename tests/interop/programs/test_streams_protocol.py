@@ -7,7 +7,7 @@ twice, or a commit that is refused shows in the counts.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from tests.broker.raw_connection import Peer
@@ -15,6 +15,7 @@ from tests.interop.our_broker import OurBroker
 from tests.interop.programs.jvm import Program, compile_programs
 from tests.interop.programs.topics import committed, create, produce
 from tests.interop.waiting import until
+from torture.victim import Victim
 
 from kafkawire import messages as m
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 PATIENCE = 120.0
+KILLS = 4
 GROUP = "words"
 WORDS = "a broker stores records and a client reads records and commits offsets"
 QUICK = {
@@ -48,7 +50,18 @@ def broker(tmp_path: Path) -> Iterator[OurBroker]:
     running.stop()
 
 
-def word_count(broker: OurBroker, directory: Path, name: str) -> Program:
+class Address(NamedTuple):
+    """The address of a broker that is a process of its own."""
+
+    bootstrap: str
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The name that connections use."""
+        return self.bootstrap
+
+
+def word_count(broker: OurBroker | Address, directory: Path, name: str) -> Program:
     """One instance of the application, with a state directory of its own."""
     settings = {
         "application.id": GROUP,
@@ -65,12 +78,12 @@ def word_count(broker: OurBroker, directory: Path, name: str) -> Program:
     return Program("WordCount", [f"{key}={value}" for key, value in settings.items()], directory / f"{name}.out")
 
 
-def describe(broker: OurBroker) -> Any:
+def describe(broker: OurBroker | Address) -> Any:
     with Peer(broker, 20.0) as peer:
         return peer.call(m.StreamsGroupDescribeRequest(group_ids=[GROUP]), 0).groups[0]
 
 
-def active_tasks(broker: OurBroker) -> list[int]:
+def active_tasks(broker: OurBroker | Address) -> list[int]:
     """How many active tasks each member has, once the group is stable."""
     found = describe(broker)
     if found.group_state != "Stable":
@@ -78,7 +91,7 @@ def active_tasks(broker: OurBroker) -> list[int]:
     return sorted(sum(len(each.partitions) for each in member.assignment.active_tasks) for member in found.members)
 
 
-def counts(broker: OurBroker) -> dict[str | None, int]:
+def counts(broker: OurBroker | Address) -> dict[str | None, int]:
     return {word: int(count) for word, count in committed(broker.bootstrap, "counts")}
 
 
@@ -103,10 +116,45 @@ def test_word_count_scales_and_survives(broker: OurBroker, kafka: ApacheKafka, t
             until(lambda: counts(broker) == expected(150), PATIENCE)
             until(lambda: active_tasks(broker) == [6], PATIENCE)
             second.stop()
+    assert_each_count_once(broker, 150)
+
+
+def assert_each_count_once(broker: OurBroker | Address, lines: int) -> None:
+    """Every word was counted up to its number, by steps of one."""
     updates = defaultdict(list)
     for word, count in committed(broker.bootstrap, "counts"):
         updates[word].append(int(count))
-    assert updates == {word: list(range(1, count + 1)) for word, count in expected(150).items()}
+    assert updates == {word: list(range(1, count + 1)) for word, count in expected(lines).items()}
+
+
+def test_word_count_survives_kills_of_its_broker(tmp_path: Path) -> None:
+    """kill -9 of the broker while two instances work; then one of them is lost, and the broker is killed again."""
+    with Victim(tmp_path / "victim", QUICK) as victim:
+        victim.start()
+        broker = Address(f"127.0.0.1:{victim.port}")
+        create(broker.bootstrap, "lines", "counts")
+        with (
+            word_count(broker, tmp_path, "first") as first,
+            word_count(broker, tmp_path, "second"),
+        ):
+            until(lambda: active_tasks(broker) == [3, 3], PATIENCE)
+            for number in range(KILLS):
+                produce(broker.bootstrap, "lines", [WORDS] * 30)
+                wanted = 30 * number * len(WORDS.split())
+                until(lambda wanted=wanted: sum(counts(broker).values()) > wanted, PATIENCE)  # type: ignore[misc]
+                victim.kill()
+                victim.start()
+            until(lambda: counts(broker) == expected(30 * KILLS), PATIENCE)
+            epoch = describe(broker).group_epoch
+            first.kill()
+            victim.kill()
+            victim.start()
+            assert describe(broker).group_epoch >= epoch
+            produce(broker.bootstrap, "lines", [WORDS] * 30)
+            until(lambda: counts(broker) == expected(30 * KILLS + 30), PATIENCE)
+            until(lambda: active_tasks(broker) == [6], PATIENCE)
+        assert_each_count_once(broker, 30 * KILLS + 30)
+        assert victim.faults == []
 
 
 def check_tool(kafka: ApacheKafka, broker: OurBroker) -> None:
