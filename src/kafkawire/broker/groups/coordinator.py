@@ -20,6 +20,7 @@ from kafkawire.broker.groups.consumer.events import ConsumerEvents
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.deadlines import Deadlines
+from kafkawire.broker.groups.deleted_topics import DeletedTopics
 from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.membership import Membership, unique_suffix
 from kafkawire.broker.groups.offsets import AT_ONCE, Offsets
@@ -80,13 +81,12 @@ class GroupCoordinator:
     ) -> None:
         self.settings = settings
         self._groups: dict[str, AnyGroup] = {}
-        self._forgetting: dict[str, dict[str, AnyGroup]] = {}
-        """The groups that may still have offsets of a topic that is gone, by its name."""
         self._deadlines: Deadlines[Due] = Deadlines()
         self._writer = GroupWriter(log)
         self._rebalances = Rebalances(settings, self._deadlines, self._writer)
         self._membership = Membership(self._rebalances, self._writer, suffix)
         self._offsets = Offsets(settings, self._rebalances, self._writer)
+        self._deleted_topics = DeletedTopics(self._groups, self._offsets)
         known_topics = Topics() if topics is None else topics
         consumers = ConsumerGroups(settings.consumer, timing, known_topics, self._deadlines, self._writer)
         self._consumers = ConsumerEvents(self._groups, consumers, self._rebalances)
@@ -233,7 +233,7 @@ class GroupCoordinator:
                 raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
             group = self._group(group_id, now)
         try:
-            self._forget_before(group, commits, now)
+            self._deleted_topics.forget_before(group, commits, now)
             return self._offsets.commit(group, key, commits, now, version=version)
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
@@ -256,7 +256,7 @@ class GroupCoordinator:
                 raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
             group = self._group(group_id, now)
         try:
-            self._forget_before(group, commits, now)
+            self._deleted_topics.forget_before(group, commits, now)
             return self._offsets.commit_in_transaction(group, key, commits, producer, index, now)
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
@@ -307,14 +307,8 @@ class GroupCoordinator:
         finish(self.forgetting_topic(topic, now))
 
     def forgetting_topic(self, topic: str, now: int) -> Steps[None]:
-        """The steps of `forget_topic`.
-
-        A commit about a new topic of the same name must not be forgotten with the old ones: the group that it comes
-        from forgets the old ones before it.
-        """
-        left = self._forgetting.setdefault(topic, {})
-        left.update(self._groups)
-        return self._forget_in(topic, left, now)
+        """The steps of `forget_topic`."""
+        return self._deleted_topics.forgetting(topic, now)
 
     def expire(self, now: int) -> None:
         """Forget expired offsets, and groups that have nothing left."""
@@ -346,8 +340,7 @@ class GroupCoordinator:
                 self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
         self._groups.clear()
         self._offsets.pending = PendingOffsets()
-        for left in self._forgetting.values():
-            left.clear()
+        self._deleted_topics.clear()
 
     def next_deadline(self) -> int | None:
         """When `tick` must be called, unless something happens before."""
@@ -421,22 +414,6 @@ class GroupCoordinator:
     def _has(self, group: AnyGroup) -> bool:
         """Whether a group is still one of these; between two steps it may have been deleted."""
         return self._groups.get(group.group_id) is group
-
-    def _forget_in(self, topic: str, left: dict[str, AnyGroup], now: int) -> Steps[None]:
-        while left:
-            group = left.popitem()[1]
-            if self._has(group):
-                yield from self._offsets.forget_topic(group, topic, now)
-            yield
-        if self._forgetting.get(topic) is left:
-            del self._forgetting[topic]
-
-    def _forget_before(self, group: AnyGroup, commits: Iterable[TopicPartition], now: int) -> None:
-        """Forget what a group has of topics that are gone, before it commits to new ones of their names."""
-        if self._forgetting:
-            for topic in self._forgetting.keys() & {topic for topic, _ in commits}:
-                if self._forgetting[topic].pop(group.group_id, None) is not None:
-                    finish(self._offsets.forget_topic(group, topic, now))
 
     def _let_go_if_unused(self, group: AnyGroup) -> None:
         """Forget a group that a refused request has made."""
