@@ -14,10 +14,20 @@ from tests.inspect.sample_messages import fetch, fetched
 from tests.messages.samples import random_message
 
 from kafkawire.inspect import read_captures
+from kafkawire.inspect._tables import bodies, exchange_columns, repeats
 from kafkawire.inspect._tables import body_programs as programs
 from kafkawire.inspect._tables.body_programs import exchange_program
 from kafkawire.inspect._tables.exchange_columns import ExchangeColumns
-from kafkawire.messages import Api, apis, message_class
+from kafkawire.inspect._tables.repeats import Repeats
+from kafkawire.messages import (
+    Api,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+    apis,
+    message_class,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +40,17 @@ TABLES = ("connections", "exchanges", "gaps")
 
 def both_forms_agree(path: Path, packets: list[Packet]) -> None:
     path.write_bytes(write_pcap(packets, nanoseconds=True))
-    objects, columns = read_captures([path]).tables, read_captures([path], partitions=False).tables
+    everything, columns = read_captures([path]).tables, read_captures([path], partitions=False).tables
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange_columns, "_native", bodies)
+        patch.setattr(Repeats, "find", lambda *_: None)
+        objects = read_captures([path]).tables
     assert set(columns) == set(TABLES)
-    for name in TABLES:
-        assert columns[name].schema == objects[name].schema
-        assert columns[name].to_pylist() == objects[name].to_pylist()
+    for name, reference in objects.items():
+        for table in (everything, columns):
+            if table is everything or name in TABLES:
+                assert table[name].schema == reference.schema
+                assert table[name].to_pylist() == reference.to_pylist()
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
@@ -94,8 +110,6 @@ def test_most_apis_have_a_program() -> None:
 
 
 def test_the_compiled_form_leaves_few_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkawire.inspect._tables import exchange_columns
-
     if not exchange_columns._native.__name__.endswith("._bodies"):
         pytest.skip("the compiled form is not built")
     left: list[int] = []
@@ -116,3 +130,21 @@ def test_the_compiled_form_leaves_few_exchanges(tmp_path: Path, monkeypatch: pyt
 def test_operations_have_the_numbers_of_the_compiled_form() -> None:
     names = ("FIXED", "INTEGER", "TEXT", "KEPT_TEXT", "BYTES", "ARRAY", "STRUCT", "ERROR", "TAGS", "LISTED")
     assert [getattr(programs, name) for name in names] == list(range(len(names)))
+
+
+def test_repeated_exchanges_have_the_same_rows(tmp_path: Path) -> None:
+    talk = Conversation().open()
+    topic = MetadataResponse.MetadataResponseTopic(
+        name="orders", partitions=[MetadataResponse.MetadataResponsePartition(partition_index=at) for at in range(3)]
+    )
+    for version in (8, 8, 9, 8):
+        talk.exchange(MetadataRequest(topics=None), MetadataResponse(topics=[topic]), version)
+    talk.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(error_code=27), 3)
+    talk.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(error_code=27), 3)
+    both_forms_agree(tmp_path / "x.pcap", talk.packets)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(repeats, "MOST", 2)
+    monkeypatch.setattr(repeats, "LARGEST", 120)
+    test_repeated_exchanges_have_the_same_rows(tmp_path)

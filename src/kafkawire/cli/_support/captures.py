@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kafkawire.inspect import Reading, Thresholds
 
@@ -73,6 +74,20 @@ def read_thresholds(settings: Iterable[str]) -> Thresholds:
         except ValueError:
             raise UsageError(f"--set {setting}: expected {'a whole number' if kind is int else 'a number'}") from None
     return limits
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Keep the garbage collector off: rows are no garbage until the end, and visiting millions takes long."""
+    import gc
+
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def read_inputs(

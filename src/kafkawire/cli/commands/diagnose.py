@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kafkawire.cli._support import output
-from kafkawire.cli._support.captures import add_inputs, add_set_option, print_summary, read_inputs, read_thresholds
+from kafkawire.cli._support.captures import (
+    add_inputs,
+    add_set_option,
+    print_summary,
+    read_inputs,
+    read_thresholds,
+    without_collections,
+)
 from kafkawire.inspect import LEVELS
 
 if TYPE_CHECKING:
@@ -39,9 +46,11 @@ def run(args: argparse.Namespace) -> int:
     from kafkawire.inspect import find_incidents, findings_table
 
     limits = read_thresholds(args.set)
-    reading = read_inputs(args)
+    with without_collections():
+        reading = read_inputs(args)
+        found = find_incidents(reading.tables, limits)
     lowest = LEVELS.index(args.level or LEVELS[0])
-    findings = [each for each in find_incidents(reading.tables, limits) if LEVELS.index(each.level) >= lowest]
+    findings = [each for each in found if LEVELS.index(each.level) >= lowest]
     if args.json:
         output.print_json(findings_table(findings).to_pylist())
     else:

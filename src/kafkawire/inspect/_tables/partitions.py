@@ -17,10 +17,10 @@ import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
-from kafkawire.messages import CodecError, ConsumerProtocolAssignment
+from kafkawire.messages import CodecError, ConsumerProtocolAssignment, apis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kafkawire.messages import Message
     from kafkawire.wire.fetch_sessions import ObservedSession
@@ -71,6 +71,15 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
     "WriteTxnMarkersResponse": (_Form("topics", outer="markers"),),
 }
 
+_OTHERS: Final = frozenset(
+    {"SyncGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "AddPartitionsToTxn", "WriteTxnMarkers"}
+)
+APIS_OF_PARTITIONS: Final[Mapping[int, int]] = {
+    each.key: 0
+    for each in apis()
+    if each.name in _OTHERS or not _FORMS.keys().isdisjoint({f"{each.name}Request", f"{each.name}Response"})
+}
+"""The APIs whose exchanges may have partitions, and the first version of each, as `_exchanges_of` takes them."""
 _NAMES: Final = ("name", "topic", "topic_name")
 _COLUMNS: Final = {
     "error_code": "error_code",

@@ -32,7 +32,8 @@ from kafkawire.inspect._tables.exchange_bodies import (
 from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeColumns
 from kafkawire.inspect._tables.exchanges import Conversation, connections_table, exchanges_table, gaps_table
 from kafkawire.inspect._tables.old_names import checked_columns, selected
-from kafkawire.inspect._tables.partitions import partition_rows, records_by_partition
+from kafkawire.inspect._tables.partitions import APIS_OF_PARTITIONS, partition_rows, records_by_partition
+from kafkawire.inspect._tables.repeats import Known, Repeats
 from kafkawire.inspect._tables.rows import Rows
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
 from kafkawire.inspect._tables.topics import TOPIC_ID_APIS, TopicNames, show_id
@@ -206,8 +207,7 @@ class BodyReader:
         self.sessions = ObservedSessions()
         self._divided, self._wanted = partitions, records or values
         self._summary: dict[str, object] = {}
-        self._exchanges = Rows(pa.schema([EXCHANGES.field(name) for name in BODY_COLUMNS]))
-        self._columns = ExchangeColumns()
+        self._columns, self._repeats = ExchangeColumns(), Repeats()
         self._summaries = Rows(SUMMARIES)
         self._partitions, self._batches = Rows(EXCHANGE_PARTITIONS), BatchRows()
         self._records = RecordRows(values=values)
@@ -224,24 +224,31 @@ class BodyReader:
 
     def read_run(self, talk: Conversation) -> None:
         """Decode the next exchanges."""
-        if self._divided:
-            for index in range(len(talk)):
-                self._exchanges.add(self._read(talk, index))
-            return
         left, by_broker = self._columns.read(talk)
-        for index in left:
-            self._columns.put(index, self._read(talk, index))
         if by_broker:
             self._summary["inter_broker"] = True
+        wanted = set(left)
+        for index in sorted(wanted.union(_exchanges_of(talk, APIS_OF_PARTITIONS))) if self._divided else left:
+            row = self._read(talk, index)
+            if index in wanted:
+                self._columns.put(index, row)
 
     def _read(self, talk: Conversation, index: int) -> Mapping[str, Any]:
         """Decode an exchange as objects, and add its rows to the other tables."""
-        messages = read_messages(talk, index)
-        row = body_columns(messages.request, messages.response)
-        row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
-        self._partition_rows(talk, index, messages, row)
-        self._summarise(self._summary, messages, row)
-        return row
+        key = self._repeats.key(talk, index, len(self._names.names))
+        known = None if key is None else self._repeats.find(key)
+        if known is None:
+            messages = read_messages(talk, index)
+            row = body_columns(messages.request, messages.response)
+            row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
+            known = Known(messages, row, self._partition_rows(talk, index, messages, row))
+            if key is not None:
+                self._repeats.add(key, known)
+        place = {"conn_id": talk.conn_id, "seq": talk.first + index}
+        for partition in known.partitions:
+            self._partitions.add(partition | place)
+        self._summarise(self._summary, known.messages, known.row)
+        return known.row
 
     def end(self) -> None:
         """End the connection or share, and add its summary."""
@@ -249,7 +256,7 @@ class BodyReader:
 
     def tables(self, exchanges: pa.Table) -> dict[str, pa.Table]:
         """The exchanges with the columns of bodies, and the other tables, since the last call."""
-        columns = self._exchanges.take() if self._divided else self._columns.take()
+        columns = self._columns.take()
         for name in BODY_COLUMNS:
             place = exchanges.schema.get_field_index(name)
             exchanges = exchanges.set_column(place, EXCHANGES.field(name), columns[name])
@@ -263,30 +270,25 @@ class BodyReader:
 
     def _partition_rows(
         self, talk: Conversation, index: int, messages: ExchangeMessages, row: dict[str, object]
-    ) -> None:
+    ) -> list[dict[str, Any]]:
+        """The rows of the partitions of an exchange, without the name of the exchange."""
         if messages.request is None and messages.response is None:
-            return
+            return []
         session = self._session(talk, index, messages, row)
         if not self._divided:
-            return
+            return []
         rows = partition_rows(messages.request, messages.response, session)
         carried = {
             key: self._carried(talk, index, source, key, data)
             for source, message in (("request", messages.request), ("response", messages.response))
             for key, data in records_by_partition(message)
         }
-        key_of_api = talk.connection.requests.api_key[talk.matches.request[index]]
+        api_key = int(talk.connection.requests.api_key[talk.matches.request[index]])
         for (name, topic_id, partition), columns in rows.items():
-            columns |= {
-                "conn_id": talk.conn_id,
-                "seq": talk.first + index,
-                "api_key": int(key_of_api),
-                "topic": self._names.name(name, topic_id),
-                "topic_id": show_id(topic_id),
-                "partition": partition,
-                "batches": carried.get((name, topic_id, partition)),
-            }
-            self._partitions.add(columns)
+            columns["api_key"], columns["partition"] = api_key, partition
+            columns["topic"], columns["topic_id"] = self._names.name(name, topic_id), show_id(topic_id)
+            columns["batches"] = carried.get((name, topic_id, partition))
+        return list(rows.values())
 
     def _session(
         self, talk: Conversation, index: int, messages: ExchangeMessages, row: dict[str, object]

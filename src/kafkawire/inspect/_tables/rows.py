@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,8 +87,6 @@ class Rows:
 
     def _flush(self) -> None:
         if self._waiting:
-            columns: list[pa.Array[Any]] = [
-                pa.array([row.get(column.name) for row in self._waiting], column.type) for column in self.schema
-            ]
-            self._runs.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+            rows = cast("pa.StructArray", pa.array(self._waiting, pa.struct(list(self.schema))))
+            self._runs.append(pa.RecordBatch.from_arrays(rows.flatten(), schema=self.schema))
             self._waiting = []
