@@ -9,31 +9,21 @@ The public door of the layer:
 - `DiskFiles`, `MemoryFiles`: files on disk, and files in memory. `kafkawire.testing.FaultyFiles` is a disk that
   fails on demand.
 
-Errors are Kafka's own, from `kafkawire.messages.errors`.
+Errors are Kafka's own, from `kafkawire.messages.errors`. Names are loaded on first use.
 """
 
 from typing import TYPE_CHECKING
 
 from kafkawire._lazy import load_when_asked
-from kafkawire.log._admission import AppendResult
-from kafkawire.log._flush import Flush
-from kafkawire.log._segment import FileRange
-from kafkawire.log._segments import FoundTimestamp
-from kafkawire.log._txn_index import AbortedTransaction
-from kafkawire.log.config import LogConfig
-from kafkawire.log.directory import LogDirectory
-from kafkawire.log.errors import RecordError, RefusedRecordsError, RefusedTimestampsError
-from kafkawire.log.partition import Partition
-from kafkawire.log.storage.files import DiskFiles, FileSystem
-from kafkawire.log.storage.memory import MemoryFiles
 
 if TYPE_CHECKING:
-    from kafkawire.log._admission import SLOW_TO_PACK, admit, is_slow
+    from kafkawire.log._admission import SLOW_TO_PACK, AppendResult, admit, is_slow
     from kafkawire.log._cleanup.compaction import compaction
     from kafkawire.log._cleanup.compaction import is_due as compaction_is_due
     from kafkawire.log._cleanup.retention import removal, retention
     from kafkawire.log._cleanup.steps import BackgroundWork, Step
     from kafkawire.log._cleanup.steps import run as run_steps
+    from kafkawire.log._flush import Flush
     from kafkawire.log._offline.dump import dump_path, log_files, partitions_in
     from kafkawire.log._offline.findings import verify_paths
     from kafkawire.log._offline.log_file import LogFile, open_log
@@ -65,9 +55,17 @@ if TYPE_CHECKING:
     from kafkawire.log._segment import LOG as LOG_SUFFIX
     from kafkawire.log._segment import SUFFIXES as SEGMENT_SUFFIXES
     from kafkawire.log._segment import SWAP as SWAP_SUFFIX
+    from kafkawire.log._segment import FileRange
     from kafkawire.log._segment import stem as segment_stem
-    from kafkawire.log._txn_index import decode_aborted
+    from kafkawire.log._segments import FoundTimestamp
+    from kafkawire.log._txn_index import AbortedTransaction, decode_aborted
     from kafkawire.log._verification import ONGOING, Verification
+    from kafkawire.log.config import LogConfig
+    from kafkawire.log.directory import LogDirectory
+    from kafkawire.log.errors import RecordError, RefusedRecordsError, RefusedTimestampsError
+    from kafkawire.log.partition import Partition
+    from kafkawire.log.storage.files import DiskFiles, FileSystem
+    from kafkawire.log.storage.memory import MemoryFiles
 
 
 __all__ = [
@@ -87,6 +85,23 @@ __all__ = [
     "RefusedTimestampsError",
 ]
 
+
+_HOMES = {
+    "AppendResult": "_admission",
+    "Flush": "_flush",
+    "FileRange": "_segment",
+    "FoundTimestamp": "_segments",
+    "AbortedTransaction": "_txn_index",
+    "LogConfig": "config",
+    "LogDirectory": "directory",
+    "RecordError": "errors",
+    "RefusedRecordsError": "errors",
+    "RefusedTimestampsError": "errors",
+    "Partition": "partition",
+    "DiskFiles": "storage.files",
+    "FileSystem": "storage.files",
+    "MemoryFiles": "storage.memory",
+}
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
@@ -142,4 +157,4 @@ _SHARED = {
 }
 
 if not TYPE_CHECKING:  # a type checker that sees it would accept any name
-    __getattr__ = load_when_asked(__name__, _SHARED)
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)

@@ -78,7 +78,7 @@ def read_thresholds(settings: Iterable[str]) -> Thresholds:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Keep the garbage collector off: rows are no garbage until the end, and visiting millions takes long."""
+    """Keep the garbage collector off: rows live until the end, and visiting millions of them takes long."""
     import gc
 
     was_on = gc.isenabled()
@@ -96,7 +96,7 @@ def read_inputs(
     """Read the captures and log directories that the arguments name; `partitions` as in `read_captures`."""
     import pyarrow as pa
 
-    from kafkawire.inspect import TopicNames, read_captures, read_directories
+    from kafkawire.inspect import TopicNames, read_captures
 
     captures, logs = _split(args.inputs)
     topics = TopicNames()
@@ -116,6 +116,8 @@ def read_inputs(
             progress=progress.advance,
         )
     if logs:
+        from kafkawire.inspect import read_directories
+
         total = sum(path.stat().st_size for folder in logs for path in folder.rglob("*.log"))
         with Progress("reading logs", total, unit="bytes") as progress:
             stored = read_directories(logs, records=records, values=values, progress=progress.advance)
@@ -127,8 +129,6 @@ def read_inputs(
 
 def _split(inputs: list[Path]) -> tuple[list[Path], list[Path]]:
     """The captures and the log directories among the inputs."""
-    from kafkawire.inspect import find_partitions
-
     captures: list[Path] = []
     logs: list[Path] = []
     for path in inputs:
@@ -137,6 +137,8 @@ def _split(inputs: list[Path]) -> tuple[list[Path], list[Path]]:
         if not path.is_dir():
             captures.append(path)
             continue
+        from kafkawire.inspect import find_partitions
+
         found = [each for each in sorted(path.iterdir()) if _is_capture(each)]
         if not found and not find_partitions(path):
             raise UsageError(f"{path}: neither captures ({', '.join(_SUFFIXES)}) nor partitions in this directory")

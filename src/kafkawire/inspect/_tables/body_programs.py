@@ -15,9 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire._codec import plan as p
-from kafkawire.inspect._explain.embedded import plan_of
 from kafkawire.inspect._tables.exchange_bodies import ERRORS, REQUEST_COLUMNS, RESPONSE_COLUMNS
-from kafkawire.messages import UnknownMessageError, api
+from kafkawire.messages import UnknownMessageError, api, compile_plan
 
 if TYPE_CHECKING:
     from kafkawire.messages import Message
@@ -87,7 +86,7 @@ class _Compiler:
         has_errors: bool = False,
         counts: bool = False,
     ) -> None:
-        self._plan: p.Plan = plan_of(kind, version)
+        self._plan: p.Plan = compile_plan(kind, version)
         self._has_errors, self._counts = has_errors, counts
         self._slots = {slot.attribute: slot for slot in kind.__shape__.slots}
         self._names = [name for name in columns if name in self._slots]

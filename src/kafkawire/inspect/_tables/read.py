@@ -37,7 +37,6 @@ from kafkawire.inspect._tables.repeats import Known, Repeats
 from kafkawire.inspect._tables.rows import Rows
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
 from kafkawire.inspect._tables.topics import TOPIC_ID_APIS, TopicNames, show_id
-from kafkawire.inspect._transactions.tables import traffic_table
 from kafkawire.wire.fetch_sessions import FIRST_VERSION, ObservedSession, ObservedSessions
 
 if TYPE_CHECKING:
@@ -102,6 +101,8 @@ def read_captures(
             conversations, names, partitions=partitions, records=records, values=values, progress=progress
         )
         if partitions:
+            from kafkawire.inspect._transactions.tables import traffic_table  # Evidence takes long to import
+
             tables["transactions"] = traffic_table(tables)
     else:
         tables = header_tables(conversations)

@@ -51,7 +51,7 @@ class Repeats:
         return bytes(request[:_BODY_AT]), bytes(request[_CLIENT_AT:]), bytes(response[_BODY_AT:]), names
 
     def find(self, key: tuple[object, ...]) -> Known | None:
-        """What an exchange with these bytes gave."""
+        """The columns of an earlier exchange with these bytes."""
         return self._known.get(key)
 
     def add(self, key: tuple[object, ...], known: Known) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkawire.inspect._explain.explain import Explanation, explain_request, explain_response
 from kafkawire.messages import api
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from kafkawire.inspect._explain.explain import Explanation
     from kafkawire.inspect._tables.read import Reading
 
 
@@ -81,6 +81,8 @@ def in_order_of_time(exchanges: pa.Table) -> pa.Table:
 
 def explain_exchange(reading: Reading, conn_id: int, seq: int) -> Iterator[Explanation]:
     """The trees of the request and the response of an exchange; bytes that the capture lacks have no tree."""
+    from kafkawire.inspect._explain.explain import explain_request, explain_response
+
     talk = next((each for each in reading.conversations if each.conn_id == conn_id), None)
     if talk is None or not 0 <= seq < len(talk):
         return
