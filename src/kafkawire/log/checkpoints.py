@@ -96,8 +96,16 @@ def write_topic_id(files: FileSystem, directory: Path, topic_id: UUID) -> Path:
 def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:
     """The topic id in a partition's metadata file; None if it is missing or damaged."""
     try:
-        lines = read_file(files, directory / PARTITION).decode().splitlines()
+        return parse_topic_id(read_file(files, directory / PARTITION))
+    except OSError:
+        return None
+
+
+def parse_topic_id(content: bytes) -> UUID | None:
+    """The topic id in the content of a partition's metadata file; None if it is damaged."""
+    try:
+        lines = content.decode().splitlines()
         version, topic_id = (line.partition(":")[2].strip() for line in lines)
         return parse_uuid(topic_id) if version == "0" else None
-    except (OSError, ValueError):
+    except ValueError:
         return None

@@ -110,10 +110,10 @@ def _read_id(files: FileSystem, directory: Path) -> tuple[UUID | None, bool]:
     path = directory / checkpoints.PARTITION
     with storage_errors(path, "reading the topic id"):
         try:
-            read_file(files, path)
+            content = read_file(files, path)
         except FileNotFoundError:
             return None, False
-    topic_id = checkpoints.read_topic_id(files, directory)
+    topic_id = checkpoints.parse_topic_id(content)
     return topic_id, topic_id is None
 
 

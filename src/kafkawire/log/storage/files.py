@@ -188,7 +188,7 @@ class DiskFiles:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit or max(16, platforms.descriptor_limit() - RESERVED_FOR_OTHERS) // 2
-        self._open: OrderedDict[Path, DiskFile] = OrderedDict()
+        self._open: OrderedDict[str, DiskFile] = OrderedDict()  # by text, because a Path computes its hash from its parts
         self._guard = Lock()
 
     @property
@@ -196,14 +196,15 @@ class DiskFiles:
         return len(self._open)
 
     def open(self, path: Path, *, create: bool = False) -> DiskFile:
+        name = str(path)
         with self._guard:
-            file = self._open.get(path)
+            file = self._open.get(name)
             if file is not None:
-                self._open.move_to_end(path)
+                self._open.move_to_end(name)
                 return file
         file = self._with_descriptor(lambda: _opened(path, create=create))
         with self._guard:
-            self._open[path] = file
+            self._open[name] = file
             if len(self._open) > self._limit:
                 self._open.popitem(last=False)
         return file
@@ -233,7 +234,7 @@ class DiskFiles:
 
     def remove(self, path: Path) -> None:
         with self._guard:
-            self._open.pop(path, None)
+            self._open.pop(str(path), None)
         path.unlink(missing_ok=True)
 
     def remove_directory(self, path: Path) -> None:
@@ -260,7 +261,7 @@ class DiskFiles:
     def _forget(self, paths: Sequence[Path]) -> None:
         with self._guard:
             for path in paths:
-                self._open.pop(path, None)
+                self._open.pop(str(path), None)
 
     def _let_go(self) -> bool:
         with self._guard:
