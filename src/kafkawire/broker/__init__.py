@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from kafkawire.broker._config.settings import keys as setting_keys
     from kafkawire.broker._config.sources import from_environment, from_file, from_pairs
     from kafkawire.broker._dispatch.dispatcher import Serve
-    from kafkawire.broker._dispatch.registry import CloseConnectionError, RequestContext, Response, served_apis
+    from kafkawire.broker._dispatch.registry import (
+        CloseConnectionError,
+        HeldResponse,
+        RequestContext,
+        Response,
+        served_apis,
+    )
     from kafkawire.broker._metadata.changes import NewTopic
     from kafkawire.broker._metadata.directories import partition_name
     from kafkawire.broker._metadata.journal.files import JOURNAL, is_of_kafka
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._metadata.restoration import plan as plan_restoration
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, Endpoint
+    from kafkawire.broker._node import Node
     from kafkawire.broker._ops.metrics_http import MetricsPage
     from kafkawire.broker._ops.process import new_loop, own_process
     from kafkawire.broker._security.development_certificates import DevelopmentAuthority
@@ -54,8 +61,10 @@ _SHARED = {
     "DEFAULT_PORT": "_net.listeners",
     "DevelopmentAuthority": "_security.development_certificates",
     "Endpoint": "_net.listeners",
+    "HeldResponse": "_dispatch.registry",
     "JOURNAL": "_metadata.journal.files",
     "MetricsPage": "_ops.metrics_http",
+    "Node": "_node",
     "NewTopic": "_metadata.changes",
     "RequestContext": "_dispatch.registry",
     "SecureStart": "_security.secure_start",

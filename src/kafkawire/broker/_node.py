@@ -139,6 +139,8 @@ class Node:
         self.authorizer: Authorizer | None = None
         """The decisions about requests; None if everything is allowed."""
         self.leader_epoch = 0
+        self.moves: dict[tuple[str, int], int] = {}
+        """How often the leader of a partition moved. Only tests with several brokers move leaders."""
         self.shares = Shares(self)
         self.groups = Groups(self)
         self.transactions = Transactions(self)
@@ -197,12 +199,16 @@ class Node:
         if self.guard is not None:
             self.guard(topic, index)
 
-    def check_leader_epoch(self, epoch: int) -> None:
-        """Refuse an epoch that is not the current one; -1 skips the check."""
-        if epoch == -1 or epoch == self.leader_epoch:
+    def epoch_of(self, topic: str, index: int) -> int:
+        """The leader epoch of a partition."""
+        return self.leader_epoch + self.moves.get((topic, index), 0) if self.moves else self.leader_epoch
+
+    def check_leader_epoch(self, topic: str, index: int, epoch: int) -> None:
+        """Refuse an epoch that is not the partition's current one; -1 skips the check."""
+        if epoch == -1 or epoch == (current := self.epoch_of(topic, index)):
             return
-        words = f"leader epoch {epoch}, this broker's is {self.leader_epoch}"
-        raise FencedLeaderEpochError(words) if epoch < self.leader_epoch else UnknownLeaderEpochError(words)
+        words = f"leader epoch {epoch}, this broker's is {current}"
+        raise FencedLeaderEpochError(words) if epoch < current else UnknownLeaderEpochError(words)
 
     def hold(self, log: Partition, *, more: bool) -> WriteGroup | None:
         """The group that the next append to a log joins; None if this append is written at once.
@@ -238,7 +244,7 @@ class Node:
         With `hold` the bytes stay in memory until the group of `Node.hold` is written.
         """
         topic, index, log = partition
-        epoch = self.leader_epoch
+        epoch = self.epoch_of(topic.name, index)
         try:
             result = log.append(batches, leader_epoch=epoch, hold=hold, flush=False, verification=verification)
         except KafkaStorageError as error:
@@ -255,7 +261,7 @@ class Node:
     ) -> AppendResult:
         """Append batches whose admission would block the loop: a thread admits them."""
         topic, index, log = partition
-        now, epoch = self.clock.now(), self.leader_epoch
+        now, epoch = self.clock.now(), self.epoch_of(topic.name, index)
         admitted = await asyncio.get_running_loop().run_in_executor(None, admit, batches, log.config, now)
         partition = self.partition(topic.name, index)
         append = partition.log.append_admitted

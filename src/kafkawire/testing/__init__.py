@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kafkawire.testing._registry import RunningRegistry
     from kafkawire.testing._requests import RecordedRequest
     from kafkawire.testing._running import RunningBroker, UnknownSettingError, WaitTimeoutError
+    from kafkawire.testing._several_brokers import UnknownBrokerError
     from kafkawire.testing.faulty_files import Fault, FaultyFiles
     from kafkawire.testing.manual_clock import ManualClock
 
@@ -35,6 +36,7 @@ __all__ = [
     "RecordedRequest",
     "RunningBroker",
     "RunningRegistry",
+    "UnknownBrokerError",
     "UnknownSettingError",
     "UnusedFaultError",
     "WaitTimeoutError",
@@ -51,6 +53,7 @@ _HOMES = {
     "RecordedRequest": "_requests",
     "RunningBroker": "_running",
     "RunningRegistry": "_registry",
+    "UnknownBrokerError": "_several_brokers",
     "UnknownSettingError": "_running",
     "UnusedFaultError": "_faults",
     "WaitTimeoutError": "_running",

@@ -1,7 +1,7 @@
 """The calls by which a test looks at requests and orders faults.
 
 Rules:
-- The filters of all calls are the same: topic, partition, client id and group.
+- The filters of all calls are the same: topic, partition, client id, group, and broker where there are several.
 - `nth` counts the requests that the filters select, from the call on.
 """
 
@@ -28,6 +28,7 @@ class Where(TypedDict, total=False):
     partition: int
     client_id: str
     group: str
+    broker: int
 
 
 class FaultCalls:
@@ -61,6 +62,7 @@ class FaultCalls:
         partition: int | None = None,
         client_id: str | None = None,
         group: str | None = None,
+        broker: int | None = None,
     ) -> None:
         """Answer the next requests of an API with an error instead of serving them.
 
@@ -68,7 +70,7 @@ class FaultCalls:
         only that part of the next requests that name it fails. A client id and a group select requests, too, and `nth`
         leaves the first of them alone: with nth=3, the third fails.
         """
-        self._faults.fail(api, error, times, nth, RequestFilter(client_id, group, topic, partition))
+        self._faults.fail(api, error, times, nth, RequestFilter(client_id, group, topic, partition, broker))
 
     def delay_next(self, api: str, seconds: float, times: int = 1, *, nth: int = 1, **where: Unpack[Where]) -> None:
         """Delay the next requests of an API; the filters are those of `fail_next`, over whole requests."""

@@ -17,7 +17,9 @@ import asyncio
 import math
 from collections import defaultdict, deque
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -27,12 +29,14 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
 from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error, error_for
 from kafkawire.testing._requests import RecordedRequest, RequestFilter
+from kafkawire.testing._several_brokers import ADAPTED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
     from kafkawire.broker import RequestContext, Response, Serve
+    from kafkawire.testing._several_brokers import SeveralBrokers
 
 REMEMBERED: Final = 100_000
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
@@ -107,6 +111,8 @@ class Faults:
         self._orders: defaultdict[str, deque[Order]] = defaultdict(deque)
         self.name_of: Callable[[UUID], str | None] = lambda _: None
         """The name of a topic, by its id."""
+        self.brokers: SeveralBrokers | None = None
+        """The brokers, if the test has several."""
         self.changed = Condition()
         """Notified when a request arrives, and when one was served."""
 
@@ -164,8 +170,15 @@ class Faults:
 
     def intercept(self, context: RequestContext, request: Any, serve: Serve) -> Response | Awaitable[Response]:
         """Called by the broker with every request."""
-        name = context.api.name
-        recorded = RecordedRequest(name, context.version, context.client_id, request, context.size)
+        name, brokers = context.api.name, self.brokers
+        broker = 1 if brokers is None else brokers.names[context.listener]
+        if brokers is not None:
+            if broker in brokers.stopped:
+                raise CloseConnectionError(f"a test stopped broker {broker}")
+            sent = request if name not in ADAPTED else deepcopy(request)
+            brokers.adapt(context, request)
+            request, serve = sent, partial(brokers.serve, context, sent, serve)
+        recorded = RecordedRequest(name, context.version, context.client_id, request, context.size, broker)
         with self.changed:
             self._remember(recorded)
             order = self._take(name, lambda each: not each.waits and each.where.fits(recorded, self.name_of), [])
@@ -189,6 +202,8 @@ class Faults:
         serving = _serving.get()
         if serving is None:
             return
+        if self.brokers is not None:
+            self.brokers.guard(serving.request.api, serving.request.broker, topic, partition)
         order = next((each for each in serving.carried_out if each.concerns(topic, partition)), None)
         if order is None:
             with self.changed:

@@ -33,6 +33,8 @@ class RecordedRequest:
     message: Message
     size: int
     """The size of the whole request in bytes."""
+    broker: int = 1
+    """The broker that received it; always 1 unless the test has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class RequestFilter:
     group: str | None = None
     topic: str | None = None
     partition: int | None = None
+    broker: int | None = None
 
     def fits(self, request: RecordedRequest, name_of: NameOf) -> bool:
         """Whether a request is selected."""
@@ -55,8 +58,10 @@ class RequestFilter:
 
     def fits_sender(self, request: RecordedRequest) -> bool:
         """Whether the client and the group of a request are selected."""
-        return self.client_id in (None, request.client_id) and (
-            self.group is None or self.group in _groups(request.message)
+        return (
+            self.client_id in (None, request.client_id)
+            and self.broker in (None, request.broker)
+            and (self.group is None or self.group in groups_of(request.message))
         )
 
 
@@ -66,7 +71,8 @@ def _fields(struct: object) -> Iterator[tuple[str, Any]]:
             yield name, getattr(struct, name, None)
 
 
-def _groups(message: Message) -> Iterator[str]:
+def groups_of(message: Message) -> Iterator[str]:
+    """The groups that a request names."""
     for name, value in _fields(message):
         if name in ("group_id", "key") and isinstance(value, str):
             yield value
@@ -75,6 +81,15 @@ def _groups(message: Message) -> Iterator[str]:
                 found = each if isinstance(each, str) else getattr(each, "group_id", None)
                 if isinstance(found, str):
                     yield found
+
+
+def transactional_ids_of(message: Message) -> Iterator[str]:
+    """The transactional ids that a request names."""
+    for name, value in _fields(message):
+        if name == "transactional_id" and isinstance(value, str):
+            yield value
+        elif name == "transactional_ids" and isinstance(value, list):
+            yield from value
 
 
 def _topics(struct: object, name_of: NameOf, within: str = "") -> Iterator[tuple[str, set[int]]]:

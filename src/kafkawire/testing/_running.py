@@ -8,6 +8,7 @@ Rules:
 - Settings may be numbers and booleans. An unknown name is an error, because a test would pass without its setting.
 - `security` gives it one listener with TLS, SASL or both, with certificates and users; `client_settings` fit it. `acls`
   say who may do what, as lines such as `alice: read topic orders*`.
+- `brokers` gives it several listeners, which are brokers of one cluster to clients (`_several_brokers`).
 - A fault that no request met fails the test when the broker is left, unless another error is on its way.
 """
 
@@ -28,10 +29,12 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import api as api_named
 from kafkawire.messages.errors import KafkaError, UnknownTopicOrPartitionError
 from kafkawire.records import BatchBuilder, read_batches
+from kafkawire.testing._broker_calls import BrokerCalls
 from kafkawire.testing._fault_calls import FaultCalls
 from kafkawire.testing._faults import UnusedFaultError
 from kafkawire.testing._requests import RequestFilter
 from kafkawire.testing._secured import secured
+from kafkawire.testing._several_brokers import UnknownBrokerError, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -67,7 +70,7 @@ class WaitTimeoutError(KafkaWireError, TimeoutError):
     """The state that a test waits for was not reached in time."""
 
 
-class RunningBroker(FaultCalls):
+class RunningBroker(FaultCalls, BrokerCalls):
     """A broker that runs in a thread of its own.
 
     >>> with RunningBroker(config={"num.partitions": 2}) as broker:
@@ -89,6 +92,7 @@ class RunningBroker(FaultCalls):
         security: str | None = None,
         users: Mapping[str, str] | None = None,
         acls: str | Iterable[str] | None = None,
+        brokers: int = 1,
     ) -> None:
         self._data_dir = data_dir
         self._port = port
@@ -98,11 +102,19 @@ class RunningBroker(FaultCalls):
         self._is_secured = security is not None
         self._security = secured(self, security, users, acls)
         given = self._security.settings
+        self._brokers = several(brokers)
+        if self._brokers is not None:
+            if port is not None or "listeners" in (config or {}):
+                raise UnknownBrokerError(
+                    f"brokers={brokers} listen on ports of their own; leave out port and listeners"
+                )
+            given = self._brokers.settings(given, [claim_port(self) for _ in self._brokers.ids])
         self._config = {"group.initial.rebalance.delay.ms": "0", **given, **_settings(config or {})}
         for name, close in BrokerConfig(self._config).unknown().items():
             hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
             raise UnknownSettingError(f"unknown setting {name!r} of the broker{hint}")
         super().__init__()
+        self._faults.brokers = self._brokers
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
@@ -110,7 +122,7 @@ class RunningBroker(FaultCalls):
 
     def start(self) -> None:
         """Start the broker; raises its error if it fails to start."""
-        if not self._port and (self._is_secured or "listeners" not in self._config):
+        if self._brokers is None and not self._port and (self._is_secured or "listeners" not in self._config):
             self._port = claim_port(self)
         started: Future[None] = Future()
         self._thread = Thread(target=self._run, args=(started,), name="kafkawire broker", daemon=True)
@@ -362,6 +374,8 @@ class RunningBroker(FaultCalls):
             self.broker.node.guard = self._faults.guard
             self._faults.name_of = self._name_of
             self._port, self._bootstrap = self.broker.port, self.broker.bootstrap
+            if self._brokers is not None:
+                self._bootstrap = self._brokers.attach(self.broker.node)
         except BaseException as error:
             started.set_exception(error)
             return

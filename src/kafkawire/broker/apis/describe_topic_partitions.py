@@ -105,7 +105,7 @@ async def _describe(node: Node, topic: Topic, first: int, most: int, context: Re
             DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
                 partition_index=index,
                 leader_id=node.id,
-                leader_epoch=node.leader_epoch,
+                leader_epoch=node.epoch_of(topic.name, index),
                 replica_nodes=here,
                 isr_nodes=here,
                 eligible_leader_replicas=[],

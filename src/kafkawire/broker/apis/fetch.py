@@ -228,7 +228,7 @@ def _read(
         visibility.check(key[0], replica)
     topic, index, log = node.partition(*key)
     if leader_epoch != -1:
-        node.check_leader_epoch(leader_epoch)
+        node.check_leader_epoch(topic.name, index, leader_epoch)
     watermark, stable = log.high_watermark, log.last_stable_offset
     data = FetchResponse.PartitionData(
         partition_index=index,
@@ -238,7 +238,7 @@ def _read(
         aborted_transactions=None,
         records=b"",
     )
-    if last_fetched_epoch != -1 and _diverges(log, position, data, node.leader_epoch):
+    if last_fetched_epoch != -1 and _diverges(log, position, data, node.epoch_of(topic.name, index)):
         return data
     up_to = log.end_offset if replica >= 0 else stable if isolation == READ_COMMITTED else watermark
     most = min(max_bytes, left)

@@ -72,7 +72,7 @@ async def _find(
 ) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
     log = node.log(topic, wanted.partition_index)
     if version >= 4:
-        node.check_leader_epoch(wanted.current_leader_epoch)
+        node.check_leader_epoch(topic, wanted.partition_index, wanted.current_leader_epoch)
     found = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
     if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, 1 << 15):
         raise UnsupportedVersionError(f"timestamp {wanted.timestamp} in ListOffsets v{version}")
@@ -85,7 +85,7 @@ async def _find(
         limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
     found.offset, found.timestamp, epoch = await find_offset(log, wanted.timestamp, limit)
     if version >= 4:
-        found.leader_epoch = node.leader_epoch if wanted.timestamp == LATEST else epoch
+        found.leader_epoch = node.epoch_of(topic, wanted.partition_index) if wanted.timestamp == LATEST else epoch
     return found
 
 

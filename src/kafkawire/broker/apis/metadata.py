@@ -125,7 +125,7 @@ def _partitions(node: Node, topic: Topic, first: int) -> list[MetadataResponse.M
         MetadataResponse.MetadataResponsePartition(
             partition_index=index,
             leader_id=node.id,
-            leader_epoch=node.leader_epoch,
+            leader_epoch=node.epoch_of(topic.name, index),
             replica_nodes=here,
             isr_nodes=here,
         )

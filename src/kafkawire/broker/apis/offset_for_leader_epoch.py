@@ -45,8 +45,9 @@ async def handle(
             try:
                 log = node.log(topic.topic, each.partition)
                 if context.version >= 2:
-                    node.check_leader_epoch(each.current_leader_epoch)
-                epoch, end = log.epochs.end_offset(each.leader_epoch, log.end_offset, node.leader_epoch)
+                    node.check_leader_epoch(topic.topic, each.partition, each.current_leader_epoch)
+                current = node.epoch_of(topic.topic, each.partition)
+                epoch, end = log.epochs.end_offset(each.leader_epoch, log.end_offset, current)
                 answered.partitions.append(_result(each.partition, epoch, end))
             except KafkaError as error:
                 answered.partitions.append(_result(each.partition, error=error.code))

@@ -89,7 +89,7 @@ class Markers:
             coordinator_epoch,
             commit=commit,
             level=level,
-            leader_epoch=node.leader_epoch,
+            leader_epoch=node.epoch_of(*place),
         )
         last_offset = node.write(partition, append).last_offset
         if place[0] == CONSUMER_OFFSETS:
