@@ -93,7 +93,7 @@ def _is_count(given: object) -> bool:
 
 
 class SeveralBrokers:
-    """Which broker leads which partition, and which coordinates which group."""
+    """The leaders of partitions, and the coordinators of groups and transactional ids."""
 
     def __init__(self, count: int) -> None:
         self.ids = range(1, count + 1)
