@@ -188,7 +188,7 @@ class DiskFiles:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit or max(16, platforms.descriptor_limit() - RESERVED_FOR_OTHERS) // 2
-        self._open: OrderedDict[str, DiskFile] = OrderedDict()  # by text, because a Path computes its hash from its parts
+        self._open: OrderedDict[str, DiskFile] = OrderedDict()  # a Path computes its hash from its parts
         self._guard = Lock()
 
     @property

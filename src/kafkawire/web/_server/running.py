@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from starlette.routing import Route
 
+from kafkawire._platforms import claim_address
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.app import application
@@ -207,8 +208,7 @@ def _socket(host: str, port: int) -> socket.socket:
     place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     made = socket.socket(place[0], socket.SOCK_STREAM)
     try:
-        if os.name == "posix":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim_address(made)
         if place[0] == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind(place[4])
