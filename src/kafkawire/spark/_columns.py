@@ -134,9 +134,10 @@ def topic_schema(table: str = "records", *, include_headers: bool = True) -> Str
     return as_struct({name: kind for name, kind in columns.items() if name != "headers" or include_headers})
 
 
-def topic_arrow_schema(columns: Iterable[str]) -> pa.Schema:
-    """Columns of topics in the types that Spark takes."""
-    return pa.schema([_TIMESTAMP_TYPE if name == _TIMESTAMP_TYPE.name else _FIELDS[name] for name in columns])
+def topic_arrow_schema(columns: Iterable[str], decoded: Mapping[str, pa.Field[Any]] = {}) -> pa.Schema:
+    """Columns of topics in the types that Spark takes; `decoded` are those with schemas."""
+    known = {**_FIELDS, _TIMESTAMP_TYPE.name: _TIMESTAMP_TYPE, **decoded}
+    return pa.schema([known[name] for name in columns])
 
 
 def spark_column(field: pa.Field[Any], column: pa.Array[Any]) -> pa.Array[Any]:

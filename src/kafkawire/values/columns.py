@@ -1,15 +1,17 @@
 """Decoded keys and values in tables of records.
 
 Rules:
-- A decoded column has the name of the bytes that it replaces, and the type that the schema of the reader gives.
+- A decoded column has the type that the schema of the reader gives. It has the name of the bytes, and replaces them,
+  unless `names` has another name for it.
 - `bad` decides about records that cannot be decoded. `raise`: the error has the offset. `drop`: they are left out.
-  `column`: they are null, `value_fault` has the reason and `value_bytes` the bytes; these are null in other rows.
+  `column`: they are null, `value_fault` has the reason and `value_bytes` the bytes if they were replaced. Both are
+  null in other rows.
 - Headers are read too, because serialisers may put the id of a schema there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
@@ -18,7 +20,7 @@ import pyarrow.compute as pc
 from kafkawire.values.errors import MalformedValueError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kafkawire.values._framing import Headers
     from kafkawire.values.decoder import Decoder
@@ -36,6 +38,7 @@ class ValueColumns:
     key: Decoder | None = None
     value: Decoder | None = None
     bad: Literal["raise", "column", "drop"] = "raise"
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.bad not in ON_BAD:
@@ -50,20 +53,27 @@ class ValueColumns:
         """The columns that are decoded, and those about faults."""
         found = []
         for side, decoder in self.decoders.items():
-            found.append(pa.field(side, decoder.arrow_type))
+            found.append(pa.field(self.name_of(side), decoder.arrow_type))
             if self.bad == "column":
-                found += [pa.field(f"{side}_{_FAULT}", pa.string()), pa.field(f"{side}_{_BYTES}", pa.binary())]
+                found.append(pa.field(f"{side}_{_FAULT}", pa.string()))
+                if self.name_of(side) == side:
+                    found.append(pa.field(f"{side}_{_BYTES}", pa.binary()))
         return found
 
-    def names(self, stored: Sequence[str]) -> list[str]:
+    def name_of(self, side: str) -> str:
+        """The name of a decoded column."""
+        return self.names.get(side, side)
+
+    def all_names(self, stored: Sequence[str]) -> list[str]:
         """The names of all columns of a table with these columns of records."""
-        return [*stored, *(field.name for field in self.fields() if field.name not in stored)]
+        return [*stored, *(each.name for each in self.fields() if each.name not in stored)]
 
     def stored(self, columns: Sequence[str]) -> list[str]:
         """The columns of records that must be read for these columns."""
-        own = {field.name: field.name.partition("_")[0] for field in self.fields()}
+        own = {name: side for side in self.decoders for name in (f"{side}_{_FAULT}", f"{side}_{_BYTES}")}
+        own |= {self.name_of(side): side for side in self.decoders}
+        sides = [side for side in self.decoders if self.bad == "drop" or side in {own.get(name) for name in columns}]
         needed = dict.fromkeys(own.get(name, name) for name in columns)
-        sides = [side for side in self.decoders if side in needed or self.bad == "drop"]
         if sides:
             needed |= dict.fromkeys((*sides, "headers", "offset"))
         return list(needed)
@@ -77,7 +87,7 @@ class ValueColumns:
             if side not in found:
                 continue
             data = found[side]
-            found[side], faults = decoder.column(data.to_pylist(), headers)
+            found[self.name_of(side)], faults = decoder.column(data.to_pylist(), headers)
             if faults and self.bad == "raise":
                 row, fault = next(iter(faults.items()))
                 raise MalformedValueError(f"{place} at offset {found['offset'][row].as_py()}, {side}: {fault}")

@@ -6,6 +6,7 @@ Rules:
 - Without a registry the given schema is that of writer and reader, and values are bare unless `framed`.
 - A null stays null. A value that cannot be decoded raises; as part of a column it is null, with its fault.
 - An unreachable registry is never a fault of a value: it always raises.
+- Avro's times of day are times; with `plain_times`, columns have their numbers, for readers without such a type.
 - Importing this module imports no library of a format; making a decoder does.
 """
 
@@ -59,6 +60,7 @@ class Decoder:
     framed: bool | None = None
     message: str = ""
     is_key: bool = False
+    plain_times: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -156,13 +158,13 @@ class Decoder:
         if writer.type is not self._type:
             raise SchemaError(f"schema {key} is of type {writer.type}, expected {self._type}")
         assert self.schema is None or isinstance(self.schema, Schema)
-        return _reader_of(writer, self.schema, self.message)
+        return _reader_of(writer, self.schema, self.message, self.plain_times)
 
     def _columns_reader(self) -> Reader:
         """The reader of values that the schema of the reader wrote."""
         assert self.schema is None or isinstance(self.schema, Schema)
         if self.schema is not None:
-            return _reader_of(self.schema, None, self.message)
+            return _reader_of(self.schema, None, self.message, self.plain_times)
         if self.format != "json":
             raise SchemaError(f"bare values of {self.format} need a schema")
         from kafkawire.values._json.reader import JsonReader
@@ -174,13 +176,13 @@ _BARE: Final = -1
 _CELL_ERRORS: Final = (ValueError, OverflowError, TypeError, ArithmeticError)
 
 
-def _reader_of(writer: Schema, reader: Schema | None, message: str) -> Reader:
+def _reader_of(writer: Schema, reader: Schema | None, message: str, plain_times: bool) -> Reader:
     with naming_extras(f"values of type {writer.type}"):
         match writer.type:
             case SchemaType.AVRO:
                 from kafkawire.values._avro.reader import AvroReader
 
-                return AvroReader(writer, reader)
+                return AvroReader(writer, reader, plain_times=plain_times)
             case SchemaType.PROTOBUF:
                 from kafkawire.values._protobuf.reader import ProtobufReader
 

@@ -30,6 +30,7 @@ PREFIX: Final = "schema.registry."
 _FORMATS: Final = ("avro", "protobuf", "json")
 _PACKED: Final = "<>bBhHiIqQcs$"
 _ON_BAD: Final = ("fail", "bytes", "skip")
+_MODES: Final = {"fail": "FAILFAST", "bytes": "PERMISSIVE", "skip": "DROPMALFORMED"}
 Headers = tuple[tuple[str, bytes | None], ...]
 Decode = Callable[[bytes, Headers], Any]
 
@@ -62,8 +63,8 @@ class Serdes(NamedTuple):
         return found, ""
 
 
-def add_value_options(parser: argparse.ArgumentParser) -> None:
-    """Add -s, -r and --bad-values to a command."""
+def add_value_options(parser: argparse.ArgumentParser, on_bad: str = "fail") -> None:
+    """Add -s, -r and --bad-values to a command, which does `on_bad` by default."""
     parser.add_argument(
         "-s",
         dest="serdes",
@@ -83,8 +84,8 @@ def add_value_options(parser: argparse.ArgumentParser) -> None:
         "--bad-values",
         dest="bad_values",
         choices=_ON_BAD,
-        default="fail",
-        help="with -s: fail at a record that cannot be decoded (default), print its bytes, or skip it",
+        default=on_bad,
+        help=f"with -s: fail at a record that cannot be decoded, keep its bytes, or skip it (default {on_bad})",
     )
 
 
@@ -111,6 +112,29 @@ def serdes_of(args: argparse.Namespace, registry_options: dict[str, str]) -> Ser
     registry = _registry(args.registry, registry_options)
     made = {side: _decode(text, registry, is_key=side == "key") for side, text in named.items()}
     return Serdes(made.get("key"), made.get("value"), args.bad_values)
+
+
+def spark_options(args: argparse.Namespace) -> dict[str, str]:
+    """The options of the format `kafkawire` for what -s, -r and --bad-values say."""
+    from pathlib import Path
+
+    own = {f"{PREFIX}{name}": value for name, value in take_registry_options(args).items()}
+    named = _by_side(args.serdes)
+    if not named:
+        if args.registry:
+            raise UsageError("-r needs -s: which part is to be decoded, such as -s value=avro?")
+        return {}
+    if args.registry is not None:
+        own[f"{PREFIX}url"] = args.registry
+    for side, text in named.items():
+        name, _, rest = text.partition(":")
+        if name not in _FORMATS:
+            raise UsageError(f"-s {side}={text}: Spark decodes {', '.join(_FORMATS)}")
+        file, _, message = rest.partition("#")
+        own[f"{side}.format"] = name
+        own |= {f"{side}.schema": str(Path(file).absolute())} if file else {}
+        own |= {f"{side}.message": message} if message else {}
+    return {**own, "mode": _MODES[args.bad_values]}
 
 
 def decoders_of(args: argparse.Namespace, registry_options: dict[str, str], topics: list[str]) -> dict[str, Decoder]:

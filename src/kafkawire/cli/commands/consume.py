@@ -300,7 +300,7 @@ def _write_parquet(args: argparse.Namespace, topics: list[str], spec: OffsetSpec
     from kafkawire.values import ValueColumns
 
     decoders = decoders_of(args, args.registry_options, topics) if args.serdes else {}
-    values = ValueColumns(**decoders, bad=_ON_BAD[args.bad_values]) if decoders else None
+    values = ValueColumns(decoders.get("key"), decoders.get("value"), _ON_BAD[args.bad_values]) if decoders else None
     fields = {
         field.name: field
         for field in (

@@ -30,6 +30,7 @@ from kafkawire.cli._support.pipeline.targets import (
     sink_options,
 )
 from kafkawire.cli._support.topic_names import as_regex, split_names
+from kafkawire.cli._support.values import add_value_options, spark_options
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ EXAMPLES = (
     "kafkawire pipeline stream orders --to-topic orders.copy --checkpoint checkpoint",
     "kafkawire pipeline stream orders --to-topic large --checkpoint checkpoint"
     " --sql 'SELECT key, value FROM records WHERE length(value) > 1000'",
+    "kafkawire pipeline run --source topic orders --out tables -s value=avro -r http://localhost:8081",
     "kafkawire pipeline recover --all",
 )
 _SEGMENTS = ("batches", "records", "segment_files", "index_errors", "transactions", "old_formats")
@@ -115,6 +117,7 @@ def _add_shared_options(parser: argparse.ArgumentParser, tables: Sequence[str], 
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="Spark setting; can be repeated"
     )
+    add_value_options(parser, on_bad="bytes")
     add_client_options(parser)
     parser.add_argument(
         "--start",
@@ -193,6 +196,8 @@ def _check_options(args: argparse.Namespace) -> None:
     if args.source != "topic":
         if args.start or args.end or args.source_options:
             raise UsageError(f"--start, --end and --option are for topics; {args.source} are read completely")
+        if args.serdes:
+            raise UsageError(f"-s is for topics; the tables of {args.source} have keys and values as bytes")
         if not args.paths:
             raise UsageError(f"no path: expected the {args.source} to read")
     if args.values and args.source != "captures":
@@ -309,7 +314,7 @@ def _topic_options(args: argparse.Namespace, end: str | None) -> dict[str, str]:
     from kafkawire.client.options import ConsumerOptions
     from kafkawire.spark import topic_options
 
-    options = dict(pair(text, "--option") for text in args.source_options)
+    options = {**spark_options(args), **dict(pair(text, "--option") for text in args.source_options)}
     if not args.paths and not {name.lower() for name in options} & {"assign", "subscribe", "subscribepattern"}:
         raise UsageError("no topic: expected topics, or patterns of topic names")
     config = client_config(args)

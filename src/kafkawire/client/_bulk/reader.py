@@ -132,7 +132,7 @@ class BulkReader:
         """
         if end is None:
             end = self.latest(topic, [partition], isolation=isolation)[partition]
-        names = None if values is None else values.names(RECORD_SCHEMA.names) if columns is None else list(columns)
+        names = None if values is None else values.all_names(RECORD_SCHEMA.names) if columns is None else list(columns)
         stored = columns if values is None or names is None else values.stored(names)
         decoder = ArrowDecoder(stored, verify=self.options.check_crcs, end=end)
         place = TopicPartition(topic, partition)

@@ -44,16 +44,18 @@ _STARTING: Final = (
 )
 _ENDING: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _OF_A_STREAM: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_OF_VALUES: Final = ("format", "schema", "subject", "message", "framing", "column")
 _NAMES: Final = (
     *(*STRATEGIES, *_STARTING, *_ENDING, *_OF_A_STREAM),
     *("failOnDataLoss", "minPartitions", "maxRecordsPerPartition", "includeHeaders", "groupIdPrefix", "commitOffsets"),
     *("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"),
-    *("partition.metadata.cache.ttl.ms", "table"),
+    *("partition.metadata.cache.ttl.ms", "table", "mode"),
+    *(f"{side}.{name}" for side in ("key", "value") for name in _OF_VALUES),
 )
 _REFUSED: Final = {
     "auto.offset.reset": "use startingOffsets",
-    "key.deserializer": "keys are binary; cast or decode the column",
-    "value.deserializer": "values are binary; cast or decode the column",
+    "key.deserializer": "keys are binary; cast the column, or decode it by key.format",
+    "value.deserializer": "values are binary; cast the column, or decode it by value.format",
     "enable.auto.commit": "Spark stores the offsets; commitOffsets also commits them to a group",
     "interceptor.classes": "Java classes are not supported",
 }
@@ -278,7 +280,7 @@ def _own(given: Mapping[str, str]) -> dict[str, str]:
         lower = key.lower()
         if lower in names:
             options[names[lower]] = value
-        elif not lower.startswith("kafka.") and not _OF_SPARK.fullmatch(lower):
+        elif not lower.startswith(("kafka.", "schema.registry.")) and not _OF_SPARK.fullmatch(lower):
             close = get_close_matches(lower, names, n=1, cutoff=0.6)
             hint = f"; did you mean {names[close[0]]}?" if close else ""
             raise SourceOptionError(f"{FORMAT} has no option {key!r} for reading{hint}")

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     from kafkawire.spark._topics.lookup import OffsetRange
     from kafkawire.spark._topics.options import TopicOptions
+    from kafkawire.values import ValueColumns
 
 FORMAT: Final = "kafkawire"
 
@@ -50,6 +51,9 @@ class TopicsDataSource(DataSource):
     ... ).load().count()  # doctest: +SKIP
     """
 
+    _values: ValueColumns | None = None
+    _knows_values = False
+
     @classmethod
     def name(cls) -> str:
         return FORMAT
@@ -58,24 +62,48 @@ class TopicsDataSource(DataSource):
         from kafkawire.spark._columns import topic_schema
         from kafkawire.spark._topics.options import includes_headers, wanted_table
 
-        return topic_schema(wanted_table(self.options), include_headers=includes_headers(self.options))
+        schema = topic_schema(wanted_table(self.options), include_headers=includes_headers(self.options))
+        values = self._get_values()
+        if values is None:
+            return schema
+        from kafkawire.spark._columns import as_struct
+        from kafkawire.spark._topics.values import value_types
+
+        return as_struct({field.name: field.dataType for field in schema.fields} | value_types(values))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from kafkawire.spark._columns import TOPIC_TABLES, check_projection
+        from kafkawire.spark._columns import check_projection
         from kafkawire.spark._topics.options import TopicOptions
 
         options = TopicOptions.parse(self.options, is_stream=False)
-        check_projection(options.table, TOPIC_TABLES[options.table], schema)
-        return TopicsReader(options, tuple(schema.names))
+        values = self._get_values()
+        check_projection(options.table, self._columns_of(options.table), schema)
+        return TopicsReader(options, tuple(schema.names), values)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        from kafkawire.spark._columns import TOPIC_TABLES, check_projection
+        from kafkawire.spark._columns import check_projection
         from kafkawire.spark._topics.options import TopicOptions
         from kafkawire.spark._topics.stream import TopicsStreamReader
 
         options = TopicOptions.parse(self.options, is_stream=True)
-        check_projection(options.table, TOPIC_TABLES[options.table], schema)
-        return TopicsStreamReader(options, tuple(schema.names))
+        values = self._get_values()
+        check_projection(options.table, self._columns_of(options.table), schema)
+        return TopicsStreamReader(options, tuple(schema.names), values)
+
+    def _get_values(self) -> ValueColumns | None:
+        """The decoders of this read. They stay the same once they were looked up, as the schema of the read does."""
+        if not self._knows_values:
+            from kafkawire.spark._topics.values import parse_values
+
+            self._values, self._knows_values = parse_values(self.options), True
+        return self._values
+
+    def _columns_of(self, table: str) -> dict[str, DataType]:
+        from kafkawire.spark._columns import TOPIC_TABLES
+        from kafkawire.spark._topics.values import value_types
+
+        values = self._get_values()
+        return {**TOPIC_TABLES[table], **(value_types(values) if values is not None else {})}
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from kafkawire.spark._topics.writer import TopicsWriter, WriteOptions
@@ -94,9 +122,10 @@ class TopicsDataSource(DataSource):
 class TopicsReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 
-    def __init__(self, options: TopicOptions, columns: tuple[str, ...]) -> None:
+    def __init__(self, options: TopicOptions, columns: tuple[str, ...], values: ValueColumns | None = None) -> None:
         self._options = options
         self._columns = columns
+        self._values = values
 
     def partitions(self) -> list[InputPartition]:
         from kafkawire.spark._topics.lookup import plan_batch
@@ -104,7 +133,7 @@ class TopicsReader(DataSourceReader):
         return list(as_partitions(plan_batch(self._options)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_partition(partition, self._columns, self._options)
+        return read_partition(partition, self._columns, self._options, self._values)
 
 
 def as_partitions(ranges: list[OffsetRange]) -> list[TopicPartitionRange]:
@@ -113,10 +142,10 @@ def as_partitions(ranges: list[OffsetRange]) -> list[TopicPartitionRange]:
 
 
 def read_partition(
-    partition: InputPartition, columns: tuple[str, ...], options: TopicOptions
+    partition: InputPartition, columns: tuple[str, ...], options: TopicOptions, values: ValueColumns | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one task."""
     from kafkawire.spark._topics.tasks import read_range
 
     assert isinstance(partition, TopicPartitionRange)
-    return iter(()) if partition.range is None else read_range(partition.range, columns, options)
+    return iter(()) if partition.range is None else read_range(partition.range, columns, options, values)

@@ -41,14 +41,16 @@ if TYPE_CHECKING:
     from kafkawire.client import TopicPartition
     from kafkawire.spark._topics.lookup import Json, Offsets
     from kafkawire.spark._topics.options import TopicOptions
+    from kafkawire.values import ValueColumns
 
 
 class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Lives on the driver for the duration of the query; its copies on executors only read."""
 
-    def __init__(self, options: TopicOptions, columns: tuple[str, ...]) -> None:
+    def __init__(self, options: TopicOptions, columns: tuple[str, ...], values: ValueColumns | None = None) -> None:
         self._options = options
         self._columns = columns
+        self._values = values
         self._lookup: TopicLookup | None = None
         self._initial: Json | None = None
         self._target: Offsets | None = None
@@ -118,7 +120,7 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return as_partitions(plan_ranges(ranges, largest=options.max_records, at_least=options.min_partitions))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_partition(partition, self._columns, self._options)
+        return read_partition(partition, self._columns, self._options, self._values)
 
     def commit(self, end: Json) -> None:
         self._commit(from_json(end))

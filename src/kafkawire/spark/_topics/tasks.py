@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from kafkawire.spark._topics.lookup import OffsetRange
     from kafkawire.spark._topics.options import TopicOptions
+    from kafkawire.values import ValueColumns
 
 _DECODED: Final = {"timestampType": "timestamp_type"}
 _log = logging.getLogger("kafkawire.spark")
@@ -51,11 +52,13 @@ def report_loss(problem: str, *, fail: bool) -> None:
     _log.warning("%s; continuing, because failOnDataLoss is false", problem)
 
 
-def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOptions) -> Iterator[pa.RecordBatch]:
+def read_range(
+    wanted: OffsetRange, columns: Sequence[str], options: TopicOptions, values: ValueColumns | None = None
+) -> Iterator[pa.RecordBatch]:
     """The rows of a range, in the requested columns."""
     tune_worker()
     reader = pooled_reader(options.client)
-    shaper = RowShaper(columns, wanted.topic, wanted.partition)
+    shaper = RowShaper(columns, wanted.topic, wanted.partition, values)
     fetch_bytes = options.fetch_bytes or FETCH_BYTES
     start: int | None = wanted.start
     while start is not None:
@@ -64,7 +67,7 @@ def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOption
             found = (
                 reader.read_batches(*rest, fetch_bytes=fetch_bytes)
                 if options.table == "batches"
-                else reader.read(*rest, columns=shaper.decoded, fetch_bytes=fetch_bytes)
+                else reader.read(*rest, columns=shaper.decoded, fetch_bytes=fetch_bytes, values=values)
             )
             for decoded in found:
                 yield from shaper.rows(decoded)
@@ -72,6 +75,14 @@ def read_range(wanted: OffsetRange, columns: Sequence[str], options: TopicOption
         except OffsetOutOfRangeError as error:
             report_loss(str(error), fail=options.fail_on_data_loss)
         start = _start_after_loss(reader, wanted, start)
+
+
+def _value_fields(values: ValueColumns | None) -> dict[str, pa.Field[Any]]:
+    if values is None:
+        return {}
+    from kafkawire.spark._topics.values import value_fields
+
+    return value_fields(values)
 
 
 def _start_after_loss(reader: BulkReader, wanted: OffsetRange, start: int) -> int | None:
@@ -83,8 +94,8 @@ def _start_after_loss(reader: BulkReader, wanted: OffsetRange, start: int) -> in
 class RowShaper:
     """Shapes decoded records or batch headers of one partition into rows for Spark."""
 
-    def __init__(self, columns: Sequence[str], topic: str, partition: int) -> None:
-        self.schema = topic_arrow_schema(columns)
+    def __init__(self, columns: Sequence[str], topic: str, partition: int, values: ValueColumns | None = None) -> None:
+        self.schema = topic_arrow_schema(columns, _value_fields(values))
         self.decoded = [_DECODED.get(name, name) for name in columns if name not in ("topic", "partition")] or [
             "offset"
         ]

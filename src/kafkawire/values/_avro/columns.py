@@ -6,7 +6,7 @@ Rules:
   with the fields member0, member1, ... by branch, as Spark's Avro has it; all but one are null.
 - Types that a column cannot have are text: recursive types and records without fields as JSON, decimals of more than 38
   digits as their digits, and null alone.
-- Times of day are nanoseconds, because Spark takes no others. Timestamps are microseconds.
+- Times of day are nanoseconds, or with `plain_times` the numbers that were written. Timestamps are microseconds.
   timestamp-nanos stays a number.
 """
 
@@ -77,14 +77,15 @@ def without_logical_types(part: Parsed) -> Parsed:
     return found
 
 
-def column_of(parsed: Parsed) -> tuple[pa.DataType, Convert]:
+def column_of(parsed: Parsed, *, plain_times: bool = False) -> tuple[pa.DataType, Convert]:
     """The type of a column for a schema, and how decoded values become its cells."""
-    return _Columns(parsed).of(parsed, ())
+    return _Columns(parsed, plain_times=plain_times).of(parsed, ())
 
 
 class _Columns:
-    def __init__(self, parsed: Parsed) -> None:
+    def __init__(self, parsed: Parsed, *, plain_times: bool) -> None:
         self._named = definitions(parsed)
+        self._plain_times = plain_times
 
     def of(self, part: Parsed, above: tuple[str, ...]) -> tuple[pa.DataType, Convert]:
         if isinstance(part, str):
@@ -109,7 +110,7 @@ class _Columns:
             return pa.map_(pa.string(), value), lambda found: {
                 name: _converted(convert, each) for name, each in found.items()
             }
-        return _logical(part, kind)
+        return _logical(part, kind, plain_times=self._plain_times)
 
     def _record(self, part: Parsed, above: tuple[str, ...]) -> tuple[pa.DataType, Convert]:
         if part["name"] in above or not part["fields"]:
@@ -211,7 +212,7 @@ def _is_of(found: Any, kind: str) -> bool:
     return isinstance(found, dict)
 
 
-def _logical(part: Parsed, kind: str) -> tuple[pa.DataType, Convert]:
+def _logical(part: Parsed, kind: str, *, plain_times: bool) -> tuple[pa.DataType, Convert]:
     logical = part.get("logicalType")
     if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(part.get("precision"), int):
         return _decimal(part["precision"], part.get("scale", 0))
@@ -220,6 +221,8 @@ def _logical(part: Parsed, kind: str) -> tuple[pa.DataType, Convert]:
     if logical in _TIMES and kind == _BASES.get(logical, "long"):
         target, factor = _TIMES[logical]
         if pa.types.is_time(target):
+            if plain_times:
+                return _PRIMITIVES[kind], None
             return target, lambda found: _time_of_day(found * factor)
         return target, None if factor == 1 else lambda found: found * factor
     return _PRIMITIVES[kind], None

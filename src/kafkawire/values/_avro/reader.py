@@ -37,7 +37,8 @@ _ERRORS: Final = (
 class AvroReader:
     """Reads values of one writer's schema."""
 
-    def __init__(self, writer: Schema, reader: Schema | None = None) -> None:
+    def __init__(self, writer: Schema, reader: Schema | None = None, *, plain_times: bool = False) -> None:
+        self._plain_times = plain_times
         self._writer = parse_avro(writer)
         self._reader = None if reader is None or reader == writer else parse_avro(reader)
         self._guard = guard_of(self._writer)
@@ -60,14 +61,14 @@ class AvroReader:
     def arrow_type(self) -> pa.DataType:
         from kafkawire.values._avro.columns import column_of
 
-        return column_of(self._writer if self._reader is None else self._reader)[0]
+        return column_of(self._writer if self._reader is None else self._reader, plain_times=self._plain_times)[0]
 
     @cached_property
     def _stripped(self) -> tuple[Parsed, Parsed | None, Convert]:
         """Both schemas without logical types, and how decoded values become cells."""
         from kafkawire.values._avro.columns import column_of, without_logical_types
 
-        convert = column_of(self._writer if self._reader is None else self._reader)[1]
+        convert = column_of(self._writer if self._reader is None else self._reader, plain_times=self._plain_times)[1]
         writer = fastavro.parse_schema(without_logical_types(self._writer))
         reader = None if self._reader is None else fastavro.parse_schema(without_logical_types(self._reader))
         return writer, reader, convert

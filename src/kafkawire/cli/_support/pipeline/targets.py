@@ -66,6 +66,8 @@ def check_target(args: argparse.Namespace) -> None:
             raise UsageError("expected --out DIR for tables, or --to-topic TOPIC")
     elif args.out is not None or args.table:
         raise UsageError("--to-topic writes no tables: leave out --out and --table, or run a second stream")
+    elif args.serdes and args.sql is None:
+        raise UsageError("-s with --to-topic needs --sql, which makes bytes or text of the decoded columns")
 
 
 def sink_options(args: argparse.Namespace, source: Mapping[str, str]) -> dict[str, str]:

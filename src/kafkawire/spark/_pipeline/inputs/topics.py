@@ -4,8 +4,10 @@ Rules:
 - Offsets are looked up once, at the start, by one reader. Every table has the same ranges, even if records arrive.
 - `batches` and `records` have the columns that they have from log files, so that both can be compared. `file` and
   `position` are null.
-- Options are those of the format `kafkawire`. The manifest omits those of the client (`kafka.*`), because they may
-  contain passwords.
+- Options are those of the format `kafkawire`. The manifest omits those of the client (`kafka.*`) and of the Schema
+  Registry, because they may contain passwords.
+- Decoded keys and values are columns of `records` beside the bytes: `decoded_key`, `decoded_value`. Unless `mode` says
+  otherwise, `key_fault` and `value_fault` have the reasons of those that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from kafkawire.client import BulkReader, TopicPartition
 from kafkawire.inspect import TopicAggregates, apply_rules
-from kafkawire.spark._columns import COLUMNS, TABLES
+from kafkawire.spark._columns import COLUMNS, TABLES, TOPIC_TABLES
 from kafkawire.spark._pipeline.group_offsets import GroupOffsets, read_group_offsets
 from kafkawire.spark._pipeline.summary import LogSummary, Summary, batch_measures, record_measures
 from kafkawire.spark._pipeline.totals import (
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
     from kafkawire.spark._report.chapters import Chapter
 
 _BOUNDS: Final = re.compile(r"(?:starting|ending)(?:timestamp|offsets|offsetsbytimestamp|offsetsbytimestampstrategy)")
-_SECRET: Final = "kafka."
+_SECRET: Final = ("kafka.", "schema.registry.")
+_OF_VALUES: Final = re.compile(r"(?:key|value|schema\.registry)\..+|mode", re.IGNORECASE)
+_OF_THE_FORMAT: Final = frozenset(TOPIC_TABLES["records"])
 _RENAMED: Final = {"timestamp_type": "timestampType"}
 
 
@@ -134,7 +138,7 @@ class TopicsInput:
         own = {
             "minPartitions": str(tasks),
             "includeHeaders": "true",
-            **{name: text for name, text in self.options.items() if not _is_bound(name)},
+            **{name: text for name, text in self._options_for(table).items() if not _is_bound(name)},
             "table": table,
             "assign": json.dumps(numbers),
             "startingOffsets": json.dumps(as_json({each.place: each.start for each in ranges})),
@@ -144,7 +148,7 @@ class TopicsInput:
 
     def read_stream(self, spark: SparkSession, table: str) -> DataFrame:
         """The rows of a table as a stream, from the start offsets of the options."""
-        own = {"startingOffsets": "earliest", "includeHeaders": "true", **self.options, "table": table}
+        own = {"startingOffsets": "earliest", "includeHeaders": "true", **self._options_for(table), "table": table}
         return self.valid_rows(_as_from_files(spark.readStream.format(FORMAT).options(**own).load(), table))
 
     def look_at(self, tables: WrittenTables) -> None:
@@ -193,6 +197,16 @@ class TopicsInput:
     def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
         assert isinstance(summary, TopicsSummary)
         return topic_chapters(tables, summary, self._ranges or [], self._records, self._groups)
+
+    def _options_for(self, table: str) -> dict[str, str]:
+        """The options for a table; only records have decoded columns."""
+        if table != "records":
+            return {name: text for name, text in self.options.items() if not _OF_VALUES.fullmatch(name)}
+        given = {name.lower() for name in self.options}
+        sides = [side for side in ("key", "value") if f"{side}.format" in given]
+        own = {"mode": "PERMISSIVE"} if sides and "mode" not in given else {}
+        own |= {f"{side}.column": f"decoded_{side}" for side in sides}
+        return {**self.options, **own}
 
     def _parsed(self) -> TopicOptions:
         return TopicOptions.parse(self.options, is_stream=self.is_stream)
@@ -252,4 +266,5 @@ def _as_from_files(rows: DataFrame, table: str) -> DataFrame:
         given = _RENAMED.get(name, name)
         found = F.col(given) if given in rows.columns else F.lit(None)
         columns.append(found.cast(COLUMNS[name]).alias(name))
-    return rows.select(*columns)
+    decoded = [name for name in rows.columns if table == "records" and name not in _OF_THE_FORMAT]
+    return rows.select(*columns, *decoded)
