@@ -23,6 +23,7 @@ from kafkawire.broker._acls.authorizer import STANDARD
 from kafkawire.broker._acls.needs import NEEDS
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._security.peer import Principal
+from kafkawire.messages.errors import ErrorCode
 from kafkawire.wire.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ SASL = {
 GUARDED = {"authorizer.class.name": STANDARD, "super.users": "User:admin;User:ANONYMOUS"}
 HERE = Names("orders", "readers", "transfers")
 NOWHERE = Names("nowhere", "nothing", "none")
+PREFIXED = 4
 DIFFERENT_IF_ALLOWED = {
     "AlterReplicaLogDirs": "the path is that of one broker",
     "WriteTxnMarkers": "a marker of an unknown producer; compared in test_same_transactions",
@@ -65,7 +67,9 @@ CLOSES_OR_HANGS = {
     "DescribeUserScramCredentials": "Apache Kafka 4.3.1 does not answer a denied request for all users",
 }
 """Denials that Apache Kafka does not answer."""
-SERVED = {each.api.name for each in served_apis().values()}
+NEWER = {"StreamsGroupTopologyDescriptionUpdate"}
+"""APIs of Kafka 4.4, of which no broker is released."""
+SERVED = {each.api.name for each in served_apis().values()} - NEWER
 
 
 class GuardedKafka(ApacheBroker):
@@ -197,3 +201,48 @@ def test_a_client_is_answered_as_by_apache_kafka(both: tuple[Any, Any], name: st
     ours, theirs = (in_order(comparable(ask(broker, user, case.request(names), version), version)) for broker in both)
     assert theirs is not None
     assert not list(differences(ours, theirs)), f"v{version}"
+
+
+def test_a_regular_expression_matches_the_topics_that_its_member_may_describe(both: tuple[Any, Any]) -> None:
+    assert [_matched(broker) for broker in both] == [{"orders", "orders-too"}] * 2
+
+
+def _matched(broker: Any) -> set[str]:
+    """The topics of a member that may describe `orders` and what begins with it."""
+    with as_user(broker, ADMIN) as peer:
+        kind = m.CreateTopicsRequest.CreatableTopic
+        topics = [kind(name=name, num_partitions=1, replication_factor=1) for name in ("orders-too", "other")]
+        peer.call(m.CreateTopicsRequest(topics=topics, timeout_ms=10_000), 5)
+        entry = m.CreateAclsRequest.AclCreation
+        allowed: dict[str, Any] = {
+            "resource_pattern_type": PREFIXED,
+            "principal": f"User:{APP}",
+            "host": "*",
+            "permission_type": 3,
+        }
+        creations = [
+            entry(resource_type=2, resource_name=HERE.topic, operation=Operation.DESCRIBE, **allowed),
+            entry(resource_type=3, resource_name=HERE.group, operation=Operation.READ, **allowed),
+        ]
+        peer.call(m.CreateAclsRequest(creations=creations), 3)
+        listed = peer.call(m.MetadataRequest(topics=None), 12).topics
+        names = {topic.topic_id: topic.name for topic in listed}
+    request = m.ConsumerGroupHeartbeatRequest(
+        group_id=HERE.group + "-by-pattern",
+        member_id="m",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_regex="o.*",
+        topic_partitions=[],
+    )
+    found: set[str] = set()
+
+    def has_topics() -> bool:
+        answer = ask(broker, APP, request, 1)
+        if answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:  # Apache Kafka has not seen the entry yet
+            return False
+        assert not answer.error_code, answer
+        found.update(names[each.topic_id] for each in answer.assignment.topic_partitions)
+        return len(found) > 1
+
+    until(has_topics)
+    return found

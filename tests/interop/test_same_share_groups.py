@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.interop.our_broker import OurBroker
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
-TOPIC, OTHER = "consumed", "shared-too"
+TOPIC, OTHER = "shared", "shared-too"
 NOWHERE = UUID(int=77)
 MEMBER, NEIGHBOUR = "m" * 22, "n" * 22
 Acks = tuple[int, int, "Sequence[int]"]
@@ -154,7 +154,7 @@ def both(apache_kafka: ApacheBroker, our_broker: OurBroker) -> Iterator[tuple[As
 
 def a_consumer_group(talk: ShareTalk) -> str:
     """The name of a group of another kind."""
-    talk.quietly(heartbeat("consumers", "c", 0, **FULL), 1)
+    talk.quietly(heartbeat("consumers", "c", 0, **{**FULL, "subscribed_topic_names": [TOPIC]}), 1)
     return "consumers"
 
 

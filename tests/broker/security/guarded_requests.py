@@ -465,10 +465,12 @@ CASES: dict[str, Case] = {
     ),
     "StreamsGroupHeartbeat": Case(
         joined_streams,
+        version=0,
         alternatives=frozenset({(Operation.CREATE, ResourceType.TOPIC)}),  # the status says it, not an error
     ),
     "StreamsGroupDescribe": Case(
         lambda names: m.StreamsGroupDescribeRequest(group_ids=[names.group]),
+        version=0,
         alternatives=frozenset({(Operation.DESCRIBE, ResourceType.TOPIC)}),  # it is not a streams group
     ),
     "StreamsGroupTopologyDescriptionUpdate": Case(

@@ -278,6 +278,22 @@ def test_a_consumer_group_with_a_hidden_topic_is_not_described(guarded: Node) ->
     assert (group.error_code, len(group.members)) == (0, 1)
 
 
+def test_a_regular_expression_matches_only_topics_that_its_member_may_describe(guarded: Node) -> None:
+    for name in ("orders-too", "other"):
+        guarded.create_topic(name, 1)
+    names = HERE._replace(group="modern")
+    grant(guarded, [(Operation.READ, ResourceType.GROUP), (Operation.DESCRIBE, ResourceType.TOPIC)], names)
+    member = Peer(address=("10.0.0.1", 1), principal=ALICE)
+    joined = m.ConsumerGroupHeartbeatRequest(
+        group_id="modern", member_id="m", rebalance_timeout_ms=1000, subscribed_topic_regex="o.*", topic_partitions=[]
+    )
+    assert not ask(guarded, joined, 1, peer=member).error_code
+    guarded.clock.advance(2_000)  # type: ignore[attr-defined]  # of the tests
+    found = ask(guarded, joined, 1, peer=member)
+    assigned = {guarded.topics.find_id(each.topic_id).name for each in found.assignment.topic_partitions}  # type: ignore[union-attr]
+    assert assigned == {HERE.topic, "orders-too"}, "the entry is about the prefix orders"
+
+
 def test_a_streams_group_creates_topics_and_is_described_as_far_as_the_client_may(guarded: Node) -> None:
     names = HERE._replace(group="application")
     grant(guarded, [(Operation.READ, ResourceType.GROUP), (Operation.DESCRIBE, ResourceType.TOPIC)], names)

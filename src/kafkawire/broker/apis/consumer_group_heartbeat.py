@@ -5,11 +5,13 @@ Rules:
   of the subscription.
 - group.version 0, or a list of protocols without "consumer": UNSUPPORTED_VERSION.
 - A join with names that no topic can have is taken in, as in Apache Kafka; such topics never exist.
+- A regular expression matches only topics that the client may describe.
 - The records of the heartbeat are in the log, and synced if the settings ask for it, before the response.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkawire.broker._dispatch.registry import RequestContext, serves
@@ -17,6 +19,7 @@ from kafkawire.broker._metadata.features import GROUP_VERSION
 from kafkawire.broker.groups.consumer.heartbeat import Beat, check_request
 from kafkawire.messages import ConsumerGroupHeartbeatResponse
 from kafkawire.messages.errors import UnsupportedVersionError
+from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -50,6 +53,7 @@ async def handle(
         regex=request.subscribed_topic_regex,
         assignor=request.server_assignor,
         owned=await _owned(request, context),
+        sees=None if context.access is None else partial(context.may, Operation.DESCRIBE, ResourceType.TOPIC),
     )
     check_request(beat, context.version, node.groups.assignors)
     result = await node.groups.consumer_heartbeat(beat)

@@ -94,7 +94,7 @@ class ConsumerGroups:
             client_host=beat.client_host,
             classic=None,
         )
-        changed = self.subscribe(work, member, updated, now)
+        changed = self.subscribe(work, member, updated, now, beat.sees)
         self.update_targets(work, now)
         after = self.settle(work, updated.member_id, beat.owned, now, subscription_changed=changed)
         assigns = beat.epoch == JOIN_EPOCH or beat.is_full or member.assigned != after.assigned
@@ -108,14 +108,21 @@ class ConsumerGroups:
                 f"The consumer group has reached its maximum capacity of {self.settings.max_size} members."
             )
 
-    def subscribe(self, work: Work, member: ConsumerMember, updated: ConsumerMember, now: int) -> bool:
+    def subscribe(
+        self,
+        work: Work,
+        member: ConsumerMember,
+        updated: ConsumerMember,
+        now: int,
+        sees: Callable[[str], bool] | None = None,
+    ) -> bool:
         """Take in the subscription of a member, and raise the epoch if need be; whether it has changed."""
         group = work.group
         names_changed = False
         if updated != member:
             work.do([Subscribed(updated.member_id, updated)])
             names_changed = updated.topics != member.topics
-        regex = self.resolutions.update(work, member.regex, updated.regex, now)
+        regex = self.resolutions.update(work, member.regex, updated.regex, now, sees)
         bump = names_changed or regex is RegexUpdate.RESOLVED
         if bump or group.checked_topics != self.topics.version:
             found = metadata_hash(group, self.topics)

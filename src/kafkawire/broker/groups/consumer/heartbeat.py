@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
@@ -22,7 +22,7 @@ from kafkawire.messages.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from uuid import UUID
 
@@ -50,6 +50,8 @@ class Beat:
     regex: str | None = None
     assignor: str | None = None
     owned: Mapping[UUID, AbstractSet[int]] | None = None
+    sees: Callable[[str], bool] | None = field(default=None, compare=False)
+    """Whether the member may describe a topic; None if it may describe all of them."""
 
     @property
     def is_full(self) -> bool:

@@ -5,6 +5,8 @@ Rules:
   beside requests, so that the first answer to its member has none of them.
 - All expressions of a group are resolved together: when one is new or topics were created, at most every
   REGEX_PAUSE_MS, and at least every refresh interval. Heartbeats start it.
+- Topics that a member may not describe do not match: the member whose heartbeat started the resolution, as in Apache
+  Kafka.
 - The group's epoch rises if an expression matches other topics than before, or a matched topic has changed.
 - An expression without a subscriber is removed.
 """
@@ -22,7 +24,7 @@ from kafkawire.broker.groups.consumer.subscriptions import metadata_hash
 from kafkawire.messages.errors import InvalidRegularExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kafkawire.broker._metadata.topics import Topics
     from kafkawire.broker.groups.consumer.group import ConsumerGroup
@@ -46,6 +48,7 @@ class Wanted(NamedTuple):
 
     group: ConsumerGroup
     regexes: tuple[str, ...]
+    sees: Callable[[str], bool] | None = None
 
 
 class Resolutions:
@@ -56,7 +59,9 @@ class Resolutions:
         self._refresh_ms = refresh_ms
         self._topics = topics
 
-    def update(self, work: Work, old: str | None, new: str | None, now: int) -> RegexUpdate:
+    def update(
+        self, work: Work, old: str | None, new: str | None, now: int, sees: Callable[[str], bool] | None = None
+    ) -> RegexUpdate:
         """Take in the expression of a member, whose subscription has been applied."""
         group = work.group
         update = RegexUpdate.NONE
@@ -79,7 +84,7 @@ class Resolutions:
         is_due = is_new or len(group.regexes) != known or group.resolved_topics < self._topics.last_added
         if is_due or last is None or now > last + self._refresh_ms:
             group.is_resolving = True
-            self.wanted.append(Wanted(group, tuple(group.regexes)))
+            self.wanted.append(Wanted(group, tuple(group.regexes), sees))
         return update
 
     def resolve(self, wanted: Wanted, now: int) -> Steps[dict[str, ResolvedRegex]]:
@@ -94,7 +99,8 @@ class Resolutions:
                 continue
             yield
             for topic in list(self._topics):
-                if (yield from pattern.matching(topic.name)):
+                matches = yield from pattern.matching(topic.name)
+                if matches and (wanted.sees is None or wanted.sees(topic.name)):
                     names.add(topic.name)
                 yield
         return {regex: ResolvedRegex(frozenset(names), version, now) for regex, names in found.items()}
