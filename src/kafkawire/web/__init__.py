@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
+    from kafkawire.web._broker.source import BrokerSource
     from kafkawire.web._bytes.opening import document_of_file
     from kafkawire.web._captures.source import CaptureSource
     from kafkawire.web._logs.source import LogSource
@@ -25,6 +26,7 @@ _HOMES: dict[str, str] = {}
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
+    "BrokerSource": "_broker.source",
     "CaptureSource": "_captures.source",
     "LogSource": "_logs.source",
     "PageOptions": "_server.workspace",

@@ -30,8 +30,12 @@ def add_input(workspace: Workspace, text: str) -> None:
         _add_directory(workspace, path)
     elif path.is_file():
         _add_file(workspace, path)
+    elif ":" in text and text.rpartition(":")[2].isdecimal():
+        from kafkawire.web import BrokerSource
+
+        _open(workspace, BrokerSource({"bootstrap_servers": text}), "topics")
     else:
-        raise UsageError(f"{text}: expected a file or a directory")
+        raise UsageError(f"{text}: expected a file, a directory, or a broker as HOST:PORT")
 
 
 def _add_directory(workspace: Workspace, path: Path) -> None:

@@ -1,7 +1,7 @@
 """The application: routes, static files, uploads, and how errors are answered.
 
 Rules:
-- The rooms bring their routes. They are imported with the application, so they import Arrow inside functions only.
+- The rooms bring their routes. A room is imported when it is first asked, so that the server listens at once.
 - Static files come from the package. The page itself has no data in it.
 """
 
@@ -21,13 +21,10 @@ from starlette.staticfiles import StaticFiles
 from kafkawire import __version__
 from kafkawire._theme import theme_css
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.web._bytes.routes import ROUTES as BYTES
-from kafkawire.web._captures.routes import ROUTES as CAPTURES
-from kafkawire.web._logs.routes import ROUTES as LOGS
-from kafkawire.web._protocol.routes import ROUTES as PROTOCOL
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import workspace_of
+from kafkawire.web._server.rooms import Room
 from kafkawire.web._server.uploads import ROUTES as UPLOADS
 
 if TYPE_CHECKING:
@@ -96,10 +93,11 @@ def application(workspace: Workspace) -> Starlette:
             Route("/theme.css", theme),
             Route("/api/about", about),
             *UPLOADS,
-            *BYTES,
-            *CAPTURES,
-            *LOGS,
-            *PROTOCOL,
+            Room(("/api/bytes",), "_bytes.routes"),
+            Room(("/api/protocol",), "_protocol.routes"),
+            Room(("/api/captures", "/api/exchanges"), "_captures.routes"),
+            Room(("/api/logs",), "_logs.routes"),
+            Room(("/api/brokers",), "_broker.listing", "_broker.message_routes", "_broker.writes"),
             Mount("/static", GZipMiddleware(StaticFiles(directory=_STATIC), minimum_size=800)),
         ],
         exception_handlers={

@@ -119,6 +119,11 @@ class PageServer:
         finally:
             self.close()
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether streams should end."""
+        return self._server.should_exit
+
     def stop(self) -> None:
         """Let `serve` return; open streams end."""
         self._server.should_exit = True

@@ -3,7 +3,7 @@
 const BY_KIND = {
   capture: { "": "exchanges", exchanges: "exchanges", conversations: "conversations", findings: "findings" },
   logs: { "": "logs", partition: "partition", findings: "findings" },
-  broker: { "": "broker", topics: "broker", topic: "topic", groups: "groups", group: "group", cluster: "cluster", sent: "exchanges" },
+  broker: { "": "broker", topics: "broker", topic: "topic", groups: "groups", group: "groups", cluster: "cluster", sent: "sent" },
 };
 
 /** @param {import("./router.js").Place} place @param {any} about */

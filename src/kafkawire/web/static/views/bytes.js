@@ -22,7 +22,7 @@ export function BytesView({ place }) {
     let stale = false;
     setFailure(null);
     const started = performance.now();
-    bodyOf(place).then((body) => post("/api/bytes", body)).then((found) => {
+    bodyOf(place).then(openBody).then((found) => {
       if (stale) return;
       performance.measure("opened", { start: started });
       setOpened({ ...found, wanted });
@@ -33,6 +33,13 @@ export function BytesView({ place }) {
   if (failure) return html`<${Failed} error=${failure} title="These bytes cannot be shown"><a class="button" href="#/">Paste others</a><//>`;
   if (!opened) return html`<${Loading} what="Reading the bytes" />`;
   return html`<${Linked} key=${opened.doc} opened=${opened} place=${place} />`;
+}
+
+/** Open bytes; a record of a broker is fetched as the batch that it is in. @param {any} body */
+function openBody(body) {
+  const record = /^b\d+$/.test(body.source ?? "") && /^(.+)\/(\d+)\/(\d+)$/.exec(body.item);
+  if (!record) return post("/api/bytes", body);
+  return get(`/api/brokers/${body.source}/topics/${encodeURIComponent(record[1])}/${record[2]}/batch`, { offset: record[3] });
 }
 
 function Linked({ opened, place }) {

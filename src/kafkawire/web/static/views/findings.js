@@ -19,7 +19,7 @@ export function FindingsView({ place, about }) {
   const body = failure ? html`<${Failed} error=${failure} title="The rules could not run" />`
     : !found ? html`<${Loading} what="Applying the rules" />`
     : !found.total ? html`<${Empty} title="The rules found nothing">No stuck consumer, no closed connection without a reason, no duplicate, no damage.<//>`
-    : html`<div class="scrolls"><div class="sheet">
+    : html`<div tabindex="0" class="scrolls"><div class="sheet">
         <div class="tools flat"><h1>${counted(found.total, "finding")}</h1><span class="grow"></span>
           ${["error", "warning", "info"].filter((each) => found.counts[each]).map((each) => html`<button key=${each} aria-pressed=${level === each} onClick=${() => refine({ level: level === each ? "" : each })}>${found.counts[each]} ${each}</button>`)}</div>
         ${found.rows.filter((each) => !level || each.level === level).map((each, number) => html`<${Finding} key=${number} one=${each} id=${id} />`)}

@@ -17,7 +17,7 @@ export function ProtocolView({ place }) {
   const apis = known.apis.filter((each) => fits(each.name, each.key));
   const errors = known.errors.filter((each) => fits(each.name, each.code, each.text));
   if (place.parts[1]) return html`<${Message} name=${place.parts[1]} query=${place.query} />`;
-  return html`<div class="scrolls"><div class="sheet">
+  return html`<div tabindex="0" class="scrolls"><div class="sheet">
     <div class="tools flat"><h1>Protocol</h1><span class="grow"></span><input type="search" data-filter aria-label="Search APIs and errors" placeholder="Search APIs and errors  /" value=${place.query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} /></div>
     ${!apis.length && !errors.length && html`<${Empty} title="Nothing has this name">Try a part of the name of an API or an error, or a number.<//>`}
     ${apis.length > 0 && html`<section class="card"><h2>APIs</h2><table class="plain"><thead><tr><th class="right">key</th><th>name</th><th>versions</th><th></th></tr></thead><tbody>
@@ -40,7 +40,7 @@ function Message({ name, query }) {
     const { hex } = await get(`/api/protocol/${name.replace(/Request$/, "")}/sample`, { version: shown.version });
     go(link(["bytes"], { hex }));
   };
-  return html`<div class="scrolls"><div class="sheet">
+  return html`<div tabindex="0" class="scrolls"><div class="sheet">
     <div class="tools flat"><a href="#/protocol">Protocol</a><h1>${shown.name}</h1><span class="grow"></span>
       <select aria-label="Version" value=${shown.version} onChange=${(event) => refine({ version: event.target.value })}>${versions.map((each) => html`<option key=${each} value=${each}>v${each}</option>`)}</select>
       <select aria-label="Compare with" value=${query.since ?? ""} onChange=${(event) => refine({ since: event.target.value })}><option value="">compare with…</option>${versions.filter((each) => each !== shown.version).map((each) => html`<option key=${each} value=${each}>v${each}</option>`)}</select>

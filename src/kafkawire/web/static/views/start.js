@@ -56,7 +56,7 @@ export function StartView({ about }) {
     setBusy("");
   };
 
-  return html`<div class="scrolls"><div class="sheet start">
+  return html`<div tabindex="0" class="scrolls"><div class="sheet start">
     <section class="card"><form onSubmit=${(event) => { event.preventDefault(); open(text); }}>
       <h1>What is in these bytes?</h1>
       <p class="soft">Paste hex in any form, a packet dump or base64. Or drop a file here: bytes, a log segment, a capture.</p>

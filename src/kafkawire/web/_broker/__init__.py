@@ -1,0 +1,1 @@
+"""A broker: topics, configs, groups, messages with a streamed search, and the requests of the page itself."""

@@ -1,0 +1,292 @@
+"""Messages of a topic: a search that streams, a tail, one record with all of it, and the batch that it is in.
+
+Rules:
+- A search reads forward from a place, partition by partition, and sends matches as it finds them, with the number of
+  records scanned. It stops after `limit` matches; the answer says where to go on.
+- A word is searched in key, value and headers. Fields of JSON values are compared by `value.a.b`, with 64-bit numbers
+  exact. A value that is not JSON fits no such comparison.
+- Keys and values in a list are cut at SHOWN bytes. One record has windows of all of it.
+- A tail keeps up: it sends at most TAIL_ROWS of a moment, and the number of those that it left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire.web._filter.language import Compare, parse
+from kafkawire.web._server.problems import Problem
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from kafkawire.client import BulkReader
+    from kafkawire.web._filter.columns import Fields
+
+SHOWN: Final = 400
+TAIL_ROWS: Final = 1_000
+LIMIT: Final = 500
+LOOK_SECONDS: Final = 0.2
+_REPORT_SECONDS: Final = 0.1
+_JSON_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
+
+
+def record_fields() -> Fields:
+    """The fields of messages in the filter language."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    from kafkawire.web._filter.columns import Field, Fields, compared
+
+    pc: Any = pyarrow.compute
+
+    def binary(column: Any, term: Compare) -> Any:
+        if term.operator in ("~", "!~"):
+            try:
+                found = pc.fill_null(pc.match_substring_regex(column, term.values[0]), False)
+            except pa.ArrowInvalid as refusal:
+                raise Problem(f"column {term.column}: {refusal}", column=term.column) from None
+            return found if term.operator == "~" else pc.invert(found)
+        texts = [each.encode() for each in term.values]
+        if term.operator == "in":
+            return pc.is_in(column, value_set=pa.array(texts, column.type))
+        if term.operator not in ("=", "!="):
+            raise Problem(f"column {term.column}: bytes have no order; use = != ~ or in", column=term.column)
+        if term.values[0] == "null":
+            found = pc.is_null(column)
+            return found if term.operator == "=" else pc.invert(found)
+        found = pc.fill_null(pc.equal(column, pa.scalar(texts[0], column.type)), False)
+        return found if term.operator == "=" else pc.invert(found)
+
+    def special(table: pa.Table, term: Compare) -> Any:
+        name = term.field.lower()
+        if name in ("key", "value"):
+            return binary(table[name], term)
+        head, _, path = term.field.partition(".")
+        if head in ("value", "key") and path:
+            return compared(*_json_column(table[head], path, term))
+        if head == "header" and path:
+            values = [_header(each, path) for each in table["headers"].to_pylist()]
+            return binary(pa.array(values, pa.binary()), term)
+        return None
+
+    def headers(table: pa.Table) -> Any:
+        texts = [
+            b" ".join(b"%s=%s" % (each["key"].encode(), each["value"] or b"") for each in row or ())
+            for row in table["headers"].to_pylist()
+        ]
+        return pa.array(texts, pa.binary())
+
+    known = {
+        "offset": Field("number", "offset"),
+        "partition": Field("number", "partition"),
+        "time": Field("time", lambda table: table["timestamp"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())),
+        "size": Field("size", lambda table: pc.binary_length(table["value"])),
+        "key": Field("text", "key"),
+        "value": Field("text", "value"),
+    }
+    return Fields(known, ("key", "value", headers), special)
+
+
+def search(reader: BulkReader, topic: str, asked: dict[str, Any], stop: threading.Event) -> Iterator[dict[str, Any]]:
+    """The events of a search: `rows`, `scanned` of `of`, and at the end `next` if there is more."""
+    term, fields = parse(asked["filter"]), record_fields()
+    limit = asked["limit"]
+    starts = {int(number): int(offset) for number, offset in asked["starts"].items()}
+    ends = {int(number): int(offset) for number, offset in asked["ends"].items()}
+    total, scanned, matched, began = sum(max(0, ends[n] - starts[n]) for n in starts), 0, 0, time.monotonic()
+    said = began
+    for number in sorted(starts):
+        if starts[number] >= ends[number]:
+            continue
+        for batch in reader.read(topic, number, starts[number], ends[number], columns=_COLUMNS):
+            if stop.is_set():
+                return
+            found = _matches(batch, number, fields, term)
+            scanned += len(batch)
+            rows = found.slice(0, limit - matched)
+            matched += len(rows)
+            starts[number] = (rows["offset"][-1].as_py() if len(rows) < len(found) else batch["offset"][-1].as_py()) + 1
+            now = time.monotonic()
+            if len(rows):
+                yield {"rows": [row_of(each) for each in rows.to_pylist()]}
+            if len(rows) or now - said > _REPORT_SECONDS:
+                said = now
+                yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(now - began, 3)}
+            if matched >= limit:
+                yield {"end": "limit", "next": {str(n): str(at) for n, at in starts.items()}}
+                return
+        starts[number] = ends[number]
+    yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(time.monotonic() - began, 3)}
+    yield {"end": "all"}
+
+
+def tail(reader: BulkReader, topic: str, text: str, stop: threading.Event) -> Iterator[dict[str, Any]]:
+    """The events of a tail: `rows` as they arrive, and `left_out`."""
+    term, fields = parse(text), record_fields()
+    places = reader.latest(topic)
+    yield {"from": {str(number): str(offset) for number, offset in places.items()}}
+    while not stop.wait(LOOK_SECONDS):
+        rows: list[dict[str, Any]] = []
+        left_out = scanned = 0
+        for number, end in reader.latest(topic).items():
+            start = places.get(number, 0)
+            if start >= end:
+                continue
+            for batch in reader.read(topic, number, start, end, columns=_COLUMNS):
+                if stop.is_set():
+                    return
+                found = _matches(batch, number, fields, term)
+                scanned += len(batch)
+                rows += [row_of(each) for each in found.slice(max(0, len(found) - TAIL_ROWS)).to_pylist()]
+                left_out += max(0, len(found) - TAIL_ROWS)
+                if len(rows) > 2 * TAIL_ROWS:
+                    left_out += len(rows) - TAIL_ROWS
+                    del rows[:-TAIL_ROWS]
+            places[number] = end
+        left_out += max(0, len(rows) - TAIL_ROWS)
+        yield {
+            "rows": sorted(rows[-TAIL_ROWS:], key=lambda row: int(row["t"])),
+            "left_out": left_out,
+            "scanned": scanned,
+        }
+
+
+def one(reader: BulkReader, topic: str, partition: int, offset: int) -> dict[str, Any]:
+    """One record with its whole key, value and headers."""
+    for batch in reader.read(topic, partition, offset, offset + 1, columns=_COLUMNS):
+        for row in batch.to_pylist():
+            if row["offset"] == offset:
+                return {**row, "partition": partition}
+    raise Problem(f"there is no record at offset {offset} of {topic}-{partition}; it may be deleted", status=404)
+
+
+def row_of(row: dict[str, Any]) -> dict[str, Any]:
+    """A record as a row of a list."""
+    stamp = row["timestamp"]
+    return {
+        "p": row["partition"],
+        "o": str(row["offset"]),
+        "t": "-1" if stamp is None else str(round(stamp.timestamp() * 1000) * 1000),
+        "k": bytes_text(row["key"]),
+        "v": bytes_text(row["value"]),
+        "h": len(row["headers"] or ()),
+        "l": -1 if row["value"] is None else len(row["value"]),
+    }
+
+
+def bytes_text(data: bytes | None, most: int = SHOWN) -> str | None:
+    """Bytes as text where they are UTF-8, else as hex; cut."""
+    if data is None:
+        return None
+    head = data[:most]
+    try:
+        return head.decode("utf-8") if len(data) <= most else head.decode("utf-8", "ignore") + "…"
+    except UnicodeDecodeError:
+        return "0x" + head[: most // 4].hex() + ("…" if len(data) > most // 4 else "")
+
+
+def pretty(data: bytes | None) -> tuple[str, str]:
+    """A value as indented text, and what it is: JSON, text, bytes or null. JSON keeps the digits of its numbers."""
+    if data is None:
+        return "null", "null"
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.hex(" "), "bytes"
+    if text[:1] in "{[":
+        try:
+            json.loads(text)
+            return indented(text), "JSON"
+        except (ValueError, RecursionError):
+            return text, "text"
+    return text, "text"
+
+
+def indented(text: str) -> str:
+    """JSON with indentation; every number and string is left as it is.
+
+    >>> print(indented('{"a":[1.10,9007199254740993],"b":{}}'))
+    {
+      "a": [
+        1.10,
+        9007199254740993
+      ],
+      "b": {}
+    }
+    """
+    parts: list[str] = []
+    depth = 0
+    tokens = _JSON_TOKEN.findall(text)
+    for place, token in enumerate(tokens):
+        behind = tokens[place + 1] if place + 1 < len(tokens) else ""
+        if token in "{[":
+            depth += 1
+            parts.append(token if behind in ("}", "]") else f"{token}\n{'  ' * depth}")
+        elif token in "}]":
+            depth -= 1
+            parts.append(token if place and tokens[place - 1] in ("{", "[") else f"\n{'  ' * depth}{token}")
+        else:
+            parts.append(f",\n{'  ' * depth}" if token == "," else ": " if token == ":" else token)
+    return "".join(parts)
+
+
+def _matches(batch: pa.RecordBatch, number: int, fields: Fields, term: Any) -> pa.Table:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([batch])
+    table = table.append_column("partition", pa.repeat(pa.scalar(number, pa.int32()), len(table)))
+    mask = fields.mask(table, term)
+    return table if mask is None else table.filter(mask)
+
+
+def _json_column(column: Any, path: str, term: Compare) -> tuple[Any, Any, Compare]:
+    """A field of JSON values as a column, its kind, and the comparison."""
+    import pyarrow as pa
+
+    numeric = term.operator not in ("~", "!~") and all(_is_number(each) for each in term.values)
+    steps = path.split(".")
+    values = [_at(each, steps) for each in column.to_pylist()]
+    if numeric:
+        kept = [each if isinstance(each, int | float) and not isinstance(each, bool) else None for each in values]
+        whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in kept if each is not None)
+        kind = pa.int64() if whole and all("." not in each for each in term.values) else pa.float64()
+        return (
+            pa.array([None if each is None else (each if kind == pa.int64() else float(each)) for each in kept], kind),
+            "number",
+            term,
+        )
+    texts = [
+        None if each is _ABSENT else each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+        for each in values
+    ]
+    return pa.array(texts, pa.string()), "text", term
+
+
+_ABSENT: Final = object()
+
+
+def _at(data: bytes | None, steps: list[str]) -> Any:
+    if not data:
+        return _ABSENT
+    try:
+        found = json.loads(data)
+        for step in steps:
+            found = found[int(step)] if isinstance(found, list) and step.isdecimal() else found[step]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return _ABSENT
+    return found
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdecimal()
+
+
+def _header(headers: Any, name: str) -> bytes | None:
+    return next((each["value"] for each in headers or () if each["key"] == name), None)

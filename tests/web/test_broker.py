@@ -1,0 +1,272 @@
+"""A broker on the page: lists, a search that streams, a tail, the bytes of a record, and writes only if allowed."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.web.page_client import RunningPage
+
+from kafkawire.client.blocking import Consumer, Producer
+from kafkawire.testing import RunningBroker
+from kafkawire.web import BrokerSource, PageOptions, Workspace
+from kafkawire.web._broker.messages import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGE = 2**53 + 1
+RECORDS = 60
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[RunningBroker]:
+    with RunningBroker() as running:
+        running.create_topic("orders", partitions=2)
+        running.create_topic("empty")
+        with Producer(bootstrap_servers=running.bootstrap_servers) as producer:
+            for number in range(RECORDS):
+                value = {"order": number, "user": {"id": LARGE + number}, "total": 1.5}
+                producer.send(
+                    "orders",
+                    json.dumps(value).encode(),
+                    key=b"user-%d" % number,
+                    partition=number % 2,
+                    headers=[("trace", b"t-%d" % number)],
+                )
+            producer.send("orders", b"\xff\xfe not text", key=None, partition=0)
+            producer.send("orders", None, key=b"gone", partition=1)
+            producer.flush()
+        with Consumer(
+            "orders", group_id="billing", bootstrap_servers=running.bootstrap_servers, auto_offset_reset="earliest"
+        ) as consumer:
+            for _ in range(10):
+                consumer.getone()
+            consumer.commit()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shown(broker: RunningBroker) -> Iterator[RunningPage]:
+    with opened(broker) as page:
+        yield page
+
+
+def opened(broker: RunningBroker, **options: Any) -> RunningPage:
+    workspace = Workspace(PageOptions(**options))
+    workspace.add_source(BrokerSource({"bootstrap_servers": broker.bootstrap_servers}))
+    return RunningPage(workspace)
+
+
+def events(page: RunningPage, path: str, body: dict[str, Any]) -> list[Any]:
+    headers = {**page.token, "content-type": "application/json"}
+    status, _, answer = page.ask("POST", f"/api/brokers/b1/topics/{path}", headers, json.dumps(body).encode())
+    assert status == 200, answer
+    return [json.loads(line) for line in answer.splitlines()]
+
+
+def found(page: RunningPage, text: str, **more: Any) -> list[tuple[int, str]]:
+    every = events(page, "orders/search", {"filter": text, "from": "start", **more})
+    assert every[-1]["end"] == "all"
+    return sorted((row["p"], row["o"]) for event in every for row in event.get("rows", ()))
+
+
+def test_topics_and_their_records(shown: RunningPage) -> None:
+    answer = shown.get("/api/brokers/b1/topics")
+    assert [(row["name"], row["partitions"]) for row in answer["rows"]] == [("empty", 1), ("orders", 2)]
+    assert answer["total"] > answer["matched"]  # those of the broker itself
+    assert shown.post("/api/brokers/b1/counts", {"topics": ["orders"]}) == {"orders": {"records": RECORDS + 2}}
+    topic = shown.get("/api/brokers/b1/topics/orders")
+    assert [(row["first"], row["last"]) for row in topic["partitions"]] == [("0", "31"), ("0", "31")]
+    assert topic["configs"] == sorted(topic["configs"], key=lambda row: (row["default"], row["name"]))
+
+
+def test_a_group_has_its_lag_and_members(shown: RunningPage) -> None:
+    assert [row["name"] for row in shown.get("/api/brokers/b1/groups")["rows"]] == ["billing"]
+    group = shown.get("/api/brokers/b1/groups/billing")
+    assert sum(row["lag"] for row in group["offsets"]) == RECORDS + 2 - 10
+    assert group["type"] == "classic"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("user-7", [(1, "3")]),
+        ("key = user-8", [(0, "4")]),
+        ("t-9", [(1, "4")]),
+        ("header.trace = t-10", [(0, "5")]),
+        (f"value.user.id = {LARGE + 2}", [(0, "1")]),
+        (f"value.user.id = {LARGE + 2}.0", None),
+        ("value.order < 2", [(0, "0"), (1, "0")]),
+        ("value.order in (4, 5)", [(0, "2"), (1, "2")]),
+        ("value.nothing = 1", []),
+        ("value = null", [(1, "30")]),
+        ("key = null", [(0, "30")]),
+        ('"not text"', [(0, "30")]),
+        ("offset = 3 and partition = 1", [(1, "3")]),
+        ('value ~ "order\\": 1[0-1],"', [(0, "5"), (1, "5")]),
+    ],
+)
+def test_a_search_finds_records(shown: RunningPage, text: str, expected: list[tuple[int, str]] | None) -> None:
+    rows = found(shown, text)
+    assert rows == expected if expected is not None else len(rows) > 1  # a float cannot tell 64-bit numbers apart
+
+
+def test_a_search_reports_how_far_it_is(shown: RunningPage) -> None:
+    last = [
+        event for event in events(shown, "orders/search", {"filter": "nothing", "from": "start"}) if "scanned" in event
+    ]
+    assert (last[-1]["scanned"], last[-1]["of"], last[-1]["matched"]) == (RECORDS + 2, RECORDS + 2, 0)
+
+
+def test_a_search_stops_at_its_limit_and_goes_on(shown: RunningPage) -> None:
+    seen: list[tuple[int, str]] = []
+    starts: dict[str, str] = {}
+    for _ in range(20):
+        every = events(shown, "orders/search", {"filter": "user", "from": "start", "limit": 7, "starts": starts})
+        seen += [(row["p"], row["o"]) for event in every for row in event.get("rows", ())]
+        if every[-1]["end"] == "all":
+            break
+        starts = every[-1]["next"]
+    assert len(seen) == len(set(seen)) == RECORDS
+
+
+def test_a_search_in_one_partition_reads_only_that(shown: RunningPage) -> None:
+    assert {row[0] for row in found(shown, "", partition=1)} == {1}
+
+
+def test_the_latest_messages_are_the_default(shown: RunningPage) -> None:
+    every = events(shown, "orders/search", {"from": "end-2"})
+    assert sorted((row["p"], row["o"]) for event in every for row in event.get("rows", ())) == [
+        (0, "29"),
+        (0, "30"),
+        (1, "29"),
+        (1, "30"),
+    ]
+
+
+@pytest.mark.parametrize("body", [{"from": "yesterday"}, {"filter": "value ="}, {"partition": 99}])
+def test_a_search_that_cannot_start_says_why(shown: RunningPage, body: dict[str, Any]) -> None:
+    headers = {**shown.token, "content-type": "application/json"}
+    path = "/api/brokers/b1/topics/orders/search"
+    status, _, answer = shown.ask("POST", path, headers, json.dumps(body).encode())
+    assert status in (400, 404, 422)
+    assert json.loads(answer)["error"]
+
+
+def test_a_tail_sends_what_is_written_and_ends_with_its_reader(shown: RunningPage, broker: RunningBroker) -> None:
+    connection = HTTPConnection("127.0.0.1", shown.server.port, timeout=30)
+    headers = {**shown.token, "content-type": "application/json"}
+    connection.request("POST", "/api/brokers/b1/topics/empty/tail", b'{"filter":"wanted"}', headers)
+    answer = connection.getresponse()
+    assert json.loads(answer.readline())["from"] == {"0": "0"}
+    broker.produce("empty", b"other")
+    broker.produce("empty", b"wanted one")
+    rows: list[Any] = []
+    while not rows:
+        rows = json.loads(answer.readline()).get("rows", [])
+    assert [row["v"] for row in rows] == ["wanted one"]
+    connection.close()
+
+
+def test_a_record_has_its_value_with_every_digit(shown: RunningPage) -> None:
+    record = shown.get("/api/brokers/b1/topics/orders/0/record?offset=1")
+    assert f'"id": {LARGE + 2}' in record["value"]["text"]
+    assert record["headers"] == [{"name": "trace", "value": "t-2"}]
+    assert (record["key"], record["value"]["kind"]) == ("user-2", "JSON")
+
+
+def test_a_record_leads_to_the_bytes_of_its_batch(shown: RunningPage) -> None:
+    document = shown.get("/api/brokers/b1/topics/orders/1/batch?offset=3")
+    assert document["faults"] == []
+    chain = shown.get(f"/api/bytes/{document['doc']}/reveal?frame=0&path=[0].base_offset")["chain"]
+    assert int(chain[-1]["v"]) <= 3
+    assert shown.ask("GET", "/api/brokers/b1/topics/orders/1/batch?offset=999", shown.token)[0] in (404, 422)
+
+
+def test_the_requests_of_the_page_itself_are_shown_with_their_frames(shown: RunningPage) -> None:
+    shown.get("/api/brokers/b1/cluster")
+    rows = shown.get("/api/brokers/b1/sent")["rows"]
+    assert "DescribeCluster" in {row["api"] for row in rows}
+    document = shown.post("/api/bytes", {"source": "b1", "item": f"sent/{rows[0]['number']}"})
+    assert [frame["kind"] for frame in document["frames"]] == ["request", "response"]
+    assert document["faults"] == []
+
+
+WRITES = (
+    ("topics", {"name": "new"}),
+    ("topics/orders/produce", {"value": "x"}),
+    ("topics/orders/delete", {"name": "orders"}),
+    ("topics/orders/configs", {"name": "retention.ms", "value": "1"}),
+    ("groups/billing/offsets", {"to": "earliest", "execute": True}),
+)
+
+
+@pytest.mark.parametrize(("path", "body"), WRITES)
+def test_without_write_nothing_is_changed(
+    shown: RunningPage, broker: RunningBroker, path: str, body: dict[str, Any]
+) -> None:
+    assert "--write" in shown.post(f"/api/brokers/b1/{path}", body, status=403)["error"]
+    assert not {each.api for each in broker.requests} & {"CreateTopics", "DeleteTopics", "IncrementalAlterConfigs"}
+
+
+def test_with_write_a_topic_is_made_filled_configured_and_deleted() -> None:
+    with RunningBroker() as broker, opened(broker, write=True) as page:
+        page.post("/api/brokers/b1/topics", {"name": "new", "partitions": 3})
+        sent = page.post(
+            "/api/brokers/b1/topics/new/produce", {"key": "k", "value": "v", "headers": {"h": "1"}, "copies": 5}
+        )
+        assert sent["copies"] == 5
+        assert len(broker.records("new")) == 5
+        page.post("/api/brokers/b1/topics/new/configs", {"name": "retention.ms", "value": "1000"})
+        configs = page.get("/api/brokers/b1/topics/new")["configs"]
+        assert (configs[0]["name"], configs[0]["value"]) == ("retention.ms", "1000")
+        page.post("/api/brokers/b1/topics/new/delete", {"name": "wrong"}, status=422)
+        page.post("/api/brokers/b1/topics/new/delete", {"name": "new"})
+        assert page.get("/api/brokers/b1/topics?filter=new")["matched"] == 0
+
+
+def test_moving_offsets_is_a_plan_first() -> None:
+    with RunningBroker() as broker, opened(broker, write=True) as page:
+        broker.create_topic("orders")
+        broker.produce("orders", b"one")
+        with Consumer(
+            "orders", group_id="g", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.getone()
+            consumer.commit()
+        path = "/api/brokers/b1/groups/g/offsets"
+        plan = page.post(path, {"to": "earliest"})
+        assert plan["rows"] == [{"topic": "orders", "partition": 0, "before": "1", "after": "0"}]
+        assert page.get("/api/brokers/b1/groups/g")["offsets"][0]["offset"] == "1"
+        page.post(path, {"to": "earliest", "execute": True})
+        assert page.get("/api/brokers/b1/groups/g")["offsets"][0]["offset"] == "0"
+
+
+def test_a_broker_that_is_away_is_named_and_credentials_are_never_answered() -> None:
+    secret = {"sasl_mechanism": "PLAIN", "sasl_username": "ann", "sasl_password": "hidden-secret"}
+    workspace = Workspace()
+    source = BrokerSource({"bootstrap_servers": "127.0.0.1:1", "default_api_timeout_ms": 300, **secret})
+    workspace.add_source(source)
+    with RunningPage(workspace) as page:
+        status, _, body = page.ask("GET", "/api/brokers/b1/topics", page.token)
+        assert status == 502
+        assert b"127.0.0.1:1" in body
+        for path in ("/api/about", "/api/brokers/b1/sent"):
+            assert b"hidden-secret" not in page.ask("GET", path, page.token)[2]
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "kind"),
+    [
+        (b'{"a":1.10,"b":[9007199254740993]}', '{\n  "a": 1.10,\n  "b": [\n    9007199254740993\n  ]\n}', "JSON"),
+        (b"{not json", "{not json", "text"),
+        (b"\xff", "ff", "bytes"),
+        (None, "null", "null"),
+        (b"[" * 5000, "[" * 5000, "text"),
+    ],
+)
+def test_a_value_is_shown_as_what_it_is(data: bytes | None, text: str, kind: str) -> None:
+    assert pretty(data) == (text, kind)
