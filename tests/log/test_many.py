@@ -270,3 +270,16 @@ def test_a_segment_that_could_not_be_started_does_not_end_the_log(disk: FaultyFi
     assert values(log) == [b"a", b"b"]
     (finding,) = log.findings
     assert "00000000000000000001.log: removed, 0 bytes" in finding
+
+
+def test_a_directory_on_disk_is_closed_and_opened_again(tmp_path: Path) -> None:
+    logs = LogDirectory(tmp_path / "data", clock=Clock())
+    for number, log in enumerate(logs.create_all("t", range(COUNT), topic_id=ID)):
+        log.append(batch(b"%d" % number, producer=(number, 0, 0)))
+    logs.close()
+    again = LogDirectory(tmp_path / "data", clock=Clock())
+    assert again.was_clean
+    for (_, number), log in again.partitions.items():
+        assert (values(log), log.topic_id, log.findings) == ([b"%d" % number], ID, [])
+        assert log.append(batch(b"%d" % number, producer=(number, 0, 0))).duplicate
+    again.close()
