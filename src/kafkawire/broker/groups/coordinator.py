@@ -227,11 +227,7 @@ class GroupCoordinator:
         version: int = NEWEST_COMMIT,
     ) -> Errors:
         """Write prepared offsets down; the error of each partition. GROUP_ID_NOT_FOUND for a member of no group."""
-        group = self._groups.get(group_id)
-        if group is None:
-            if key.generation >= 0:
-                raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
-            group = self._group(group_id, now)
+        group = self._group_of_commit(group_id, key, now)
         try:
             self._deleted_topics.forget_before(group, commits, now)
             return self._offsets.commit(group, key, commits, now, version=version)
@@ -250,11 +246,7 @@ class GroupCoordinator:
         now: int,
     ) -> Errors:
         """Write prepared offsets down as part of a producer's transaction; the error of each partition."""
-        group = self._groups.get(group_id)
-        if group is None:
-            if key.generation >= 0:
-                raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
-            group = self._group(group_id, now)
+        group = self._group_of_commit(group_id, key, now)
         try:
             self._deleted_topics.forget_before(group, commits, now)
             return self._offsets.commit_in_transaction(group, key, commits, producer, index, now)
@@ -404,6 +396,12 @@ class GroupCoordinator:
         if group is None:
             group = self._groups[group_id] = Group(group_id, since=now)
         return group
+
+    def _group_of_commit(self, group_id: str, key: MemberKey, now: int) -> AnyGroup:
+        """The group of a name; a commit without a generation creates it."""
+        if group_id not in self._groups and key.generation >= 0:
+            raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
+        return self._group(group_id, now)
 
     def _get(self, group_id: str) -> AnyGroup:
         group = self._groups.get(group_id)
