@@ -12,7 +12,7 @@ MINUTES ?= 10
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test again torture browser interop check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture browser interop minutes check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ browser: $(BUILT) ## the page in a real browser (Debian's chromium); says what i
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop
 	$(BIN)/python -m benchmarks apache
+
+minutes: $(BUILT) ## promises about rates, each over a minute of real time
+	$(BIN)/python -m pytest -q -m minute tests/minutes
 
 check: $(BUILT) docs ## format, lint, types, layers, schemas, generated files, documentation
 	$(BIN)/ruff format --check -q .

@@ -28,6 +28,7 @@ class Peer:
     def __init__(self, broker: Listening, timeout: float = 60.0) -> None:
         host, _, port = broker.bootstrap_servers.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
+        self.client_id = "peer"
         self._next = 0
 
     def __enter__(self) -> Self:
@@ -43,7 +44,9 @@ class Peer:
         which = api(cast("int", type(request).__schema__.key))
         version = which.versions.last if version is None else version
         self._next += 1
-        self.socket.sendall(encode_request(request, version=version, correlation_id=self._next, client_id="peer"))
+        self.socket.sendall(
+            encode_request(request, version=version, correlation_id=self._next, client_id=self.client_id)
+        )
         return which.key, version, self._next
 
     def receive(self, sent: tuple[int, int, int]) -> Any:

@@ -198,7 +198,7 @@ def test_requests_within_the_interval_are_throttled(node: Node, peer: Peer, cloc
     assert get(node, peer, mine).error_code == 0
 
 
-def test_changed_subscriptions_are_asked_for_at_once(node: Node, peer: Peer) -> None:
+def test_changed_subscriptions_are_asked_for_at_once(node: Node, peer: Peer, clock: ManualClock) -> None:
     subscribe(node, metrics="*", interval_ms=str(INTERVAL))
     got = get(node, peer)
     assert push(node, peer, got) == 0
@@ -206,6 +206,8 @@ def test_changed_subscriptions_are_asked_for_at_once(node: Node, peer: Peer) -> 
     assert push(node, peer, got) == ErrorCode.UNKNOWN_SUBSCRIPTION_ID
     again = get(node, peer, got.client_instance_id)
     assert (again.error_code, again.requested_metrics) == (0, ["a"])
+    assert push(node, peer, again) == ErrorCode.THROTTLING_QUOTA_EXCEEDED  # as in Kafka
+    clock.advance(INTERVAL)
     assert push(node, peer, again) == 0
 
 

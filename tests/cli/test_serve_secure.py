@@ -64,9 +64,9 @@ def test_the_printed_settings_work_and_survive_a_restart(
         assert admin.list_topics() == []
     assert AdminClient({**librdkafka}).list_topics(timeout=30).brokers
     file = tmp_path / "secure" / "client.properties"
-    command = ["topics", "create", "t", "-b", java["bootstrap.servers"], "-F", str(file)]
-    assert main(command) == 0
-    for name in ("client.properties", "ca-key.pem", "server.pem"):
+    assert main(["topics", "create", "t", "-F", str(file)]) == 0
+    assert main(["topics", "list", "-F", str(tmp_path / "secure" / "librdkafka.conf")]) == 0
+    for name in ("client.properties", "librdkafka.conf", "ca-key.pem", "server.pem"):
         assert stat.S_IMODE((tmp_path / "secure" / name).stat().st_mode) == 0o600
     started.send_signal(signal.SIGTERM)
     _out, errors = started.communicate(timeout=60)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tests.interop.apache_kafka import ApacheKafka
 
 SECURITY: Final = "org.apache.kafka.common.security"
+UNSECURED_LOGIN: Final = f"{SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
 ALLOWED: Final = "org.apache.kafka.sasl.oauthbearer.allowed"
 USER, PASSWORD = "ann", 'wide "open" \\ secret'
 SCRAM: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -168,7 +169,13 @@ class SecuredPlace:
             found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.directory / login.authority)}
         if login.certificate:
             found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.directory / login.certificate)}
-        if login.mechanism == "OAUTHBEARER":
+        if login.mechanism == "OAUTHBEARER" and login.user == "unsigned":
+            claim = f'unsecuredLoginStringClaim_sub="{login.user}"'
+            found |= {
+                "sasl.login.callback.handler.class": UNSECURED_LOGIN,
+                "sasl.jaas.config": f"{SECURITY}.oauthbearer.OAuthBearerLoginModule required {claim};",
+            }
+        elif login.mechanism == "OAUTHBEARER":
             options = f'clientId="{login.user}" clientSecret="app-secret"'
             found |= {
                 "sasl.login.callback.handler.class": f"{SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",

@@ -180,6 +180,10 @@ def test_unsecured_tokens_are_accepted_only_if_asked_for(
         Admin(**client(broker, sasl_oauth_token_provider=lambda: token)) as admin,
     ):
         assert admin.list_topics() == []
+        java = {"sasl.jaas.config": f'{MODULE} unsecuredLoginStringClaim_sub="ann";'}
+        base = {name.replace("_", "."): value for name, value in client(broker).items()}
+        with Admin(base | java) as other:
+            assert other.list_topics() == []
     assert "unsecured tokens accepted" in caplog.text
 
 

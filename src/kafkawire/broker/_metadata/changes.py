@@ -223,7 +223,7 @@ class Changes:
         yield partial(self._node.journal.write, records)
         for record in records:
             self._node.scram_users.apply(record)
-        log_event("SCRAM users changed", users=len(records))
+        log_event("SCRAM users changed", credentials=len(records))
 
     def users(self, passwords: Mapping[str, str]) -> BackgroundWork[None]:
         """Set the SCRAM passwords of users, for every mechanism; those that are set already stay as they are."""

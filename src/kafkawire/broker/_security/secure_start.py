@@ -1,8 +1,8 @@
 """`serve --secure`: a development authority, a server certificate, one SCRAM user, and the settings for clients.
 
 Rules:
-- All of it is in one directory: ca.pem, ca-key.pem, server.pem and client.properties. Private files are readable only
-  by their owner. Files that exist are used again, so that clients stay connected over restarts.
+- All of it is in one directory: ca.pem, ca-key.pem, server.pem, client.properties and librdkafka.conf. Private files
+  are readable only by their owner. Files that exist are used again, so that clients stay connected over restarts.
 - The certificate is valid for localhost, the name of the machine, the listening host and the advertised hosts. It is
   issued again when one of them is missing, or when it expires within a month.
 - The user is `admin`, with a random password, for SCRAM-SHA-512.
@@ -34,6 +34,7 @@ MECHANISM: Final = "SCRAM-SHA-512"
 USER: Final = "admin"
 SERVER_FILE: Final = "server.pem"
 CLIENT_FILE: Final = "client.properties"
+LIBRDKAFKA_FILE: Final = "librdkafka.conf"
 _SOON: Final = timedelta(days=30)
 _PASSWORD: Final = re.compile(r'password="([^"\\]+)"')
 
@@ -45,13 +46,15 @@ class SecureStart(NamedTuple):
     users: Mapping[str, str]
     directory: Path
 
-    def write_client_file(self, bootstrap: str) -> Path:
-        """Write the settings of a Java client, which `kafkawire -F` reads too."""
+    def write_client_files(self, bootstrap: str) -> tuple[Path, Path]:
+        """Write the settings of a Java client and of kafkawire, and those of librdkafka for `kcat -F`."""
+        other = self.directory / LIBRDKAFKA_FILE
+        write_private(other, "".join(f"{name}={value}\n" for name, value in self.librdkafka(bootstrap).items()))
         path = self.directory / CLIENT_FILE
         write_private(
             path, "".join(f"{name}={value}\n" for name, value in self.java(bootstrap).items()).replace("\\", "\\\\")
         )
-        return path
+        return path, other
 
     def java(self, bootstrap: str) -> dict[str, str]:
         """The settings of a Java client."""

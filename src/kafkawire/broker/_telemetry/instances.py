@@ -6,8 +6,8 @@ Rules:
 - An instance belongs to the connection of its last request, and is forgotten with it, or after max(LEAST_SILENCE_MS, 3
   intervals) without a request. At most MOST are kept; the one that was silent for longest goes first.
 - A client may ask for its subscription again after an interval. It may do so at once if subscriptions changed, and
-  after an error that demands it. A push may come after an interval, the first one after an answer at any time, and the
-  last one (terminating) too.
+  after an error that demands it. A push may come after an interval. The first one after an answer may come at any time
+  unless the request was early, and so may the last one (terminating).
 - After a terminating push nothing more is accepted of an instance.
 """
 
@@ -69,10 +69,10 @@ class Instance:
     def ask(self, now: int) -> None:
         """Accept a request for the subscription, or raise THROTTLING_QUOTA_EXCEEDED."""
         since = now - max(self.asked_at, self.pushed_at)
-        if since < self.wanted.interval_ms and self.last_error not in _ASK_AT_ONCE:
+        if since >= self.wanted.interval_ms:
+            self.asked_at, self.is_first = now, True
+        elif self.last_error not in _ASK_AT_ONCE:
             raise ThrottlingQuotaExceededError(f"asked {since} ms after the last request, the interval is longer")
-        self.asked_at = now
-        self.is_first = True
         self.last_error = 0
 
     def push(self, now: int, subscription: int, *, is_last: bool) -> None:

@@ -169,12 +169,15 @@ async def _serve(broker: Broker, args: argparse.Namespace, data: Path | None, se
 
 
 def _client_settings(secured: SecureStart, bootstrap: str) -> Iterator[str]:
-    file = secured.write_client_file(bootstrap)
+    file, other = secured.write_client_files(bootstrap)
     yield f"\nfor Java clients (in {file}):"
     yield from (f"  {name}={value}" for name, value in secured.java(bootstrap).items())
-    yield "\nfor librdkafka and kcat (-X), and for kafkawire's client:"
+    yield f"\nfor librdkafka, and for kafkawire's client (in {other}):"
     yield from (f"  {name}={value}" for name, value in secured.librdkafka(bootstrap).items())
-    yield f"\nfor the command line: kafkawire topics list -b {bootstrap} -F {file}\n"
+    yield "\nfor the command line:"
+    yield f"  kafkawire topics list -F {file}"
+    yield f"  kafka-topics --list --bootstrap-server {bootstrap} --command-config {file}"
+    yield f"  kcat -L -F {other}\n"
 
 
 def _places(broker: Broker, data: str) -> Iterator[str]:

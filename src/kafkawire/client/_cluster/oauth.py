@@ -6,7 +6,7 @@ Rules:
 - The endpoint is https, or http on this machine. A file URL names a file that contains a token, as in Java; it is read
   for every connection. No error contains the secret or a token.
 - The options of a JAAS setting have Java's names: clientId, clientSecret, scope and extension_<name>. They count if the
-  options of the client do not say otherwise.
+  options of the client do not say otherwise. With unsecuredLoginStringClaim_sub the token has no signature, for tests.
 - A function returns the token as text, or with its end in seconds since 1970. Without an end it is called for every
   connection.
 """
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _USED_OF_LIFE: Final = 0.8
 _LARGEST: Final = 1024 * 1024
 _EXTENSION: Final = "extension_"
+_UNSECURED: Final = "unsecuredLoginStringClaim_sub"
+_UNSECURED_SECONDS: Final = 3600
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -116,6 +118,8 @@ def fetch_token(options: ClientOptions) -> OAuthToken:
             return _with_extensions(OAuthToken(_read_token(url)), options, jaas)
         client_id = options.sasl_oauthbearer_client_id or jaas.get("clientId")
         secret = options.sasl_oauthbearer_client_secret or jaas.get("clientSecret")
+        if not url and _UNSECURED in jaas:
+            return _with_extensions(_unsecured(jaas[_UNSECURED]), options, jaas)
         if not url or not client_id or not secret:
             raise AuthenticationFailedError(
                 "SASL OAUTHBEARER needs sasl_oauth_token_provider, or sasl_oauthbearer_token_endpoint_url with "
@@ -140,6 +144,13 @@ def _jaas_options(options: ClientOptions) -> Mapping[str, str]:
         return parse_jaas(options.sasl_jaas_config, "sasl_jaas_config").options
     except JaasError as error:
         raise OptionError(str(error)) from None
+
+
+def _unsecured(subject: str) -> OAuthToken:
+    now = time.time()
+    claims = {"sub": subject, "iat": int(now), "exp": int(now) + _UNSECURED_SECONDS}
+    parts = (base64.urlsafe_b64encode(json.dumps(each).encode()).rstrip(b"=") for each in ({"alg": "none"}, claims))
+    return OAuthToken(b".".join(parts).decode() + ".", now + _UNSECURED_SECONDS)
 
 
 def _read_token(url: str) -> str:

@@ -1,0 +1,28 @@
+"""Each quota holds its client to the rate within 5 % over a minute of real time, with Kafka's window of ten seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.broker.real_quotas import check_bytes, check_connections, check_mutations, check_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.minute, pytest.mark.timeout(300)]
+MINUTE = 60.0
+WINDOW = 10
+TOLERANCE = 0.05
+
+
+def test_a_noisy_producer_and_consumer_beside_a_neighbour(record_property: Callable[[str, object], None]) -> None:
+    found = check_bytes(MINUTE, WINDOW, 1_000_000.0, TOLERANCE, less_fetched=0.3)
+    record_property("found", found)
+
+
+@pytest.mark.parametrize(("check", "rate"), [(check_requests, 5.0), (check_mutations, 10.0), (check_connections, 10.0)])
+def test_a_rate_is_held(
+    check: Callable[[float, int, float, float], float], rate: float, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("found", check(MINUTE, WINDOW, rate, TOLERANCE))
