@@ -45,6 +45,7 @@ from kafkawire.broker._dispatch.turns import TURN_SECONDS, StartedCoroutine, Tur
 from kafkawire.broker._net.listeners import Endpoint
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
 from kafkawire.broker._ops.watchdog import NOTABLE_SECONDS, Watchdog
+from kafkawire.broker._quotas.service import is_exempt
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, RequestHeader
 from kafkawire.messages.errors import ErrorCode, code_for
@@ -69,9 +70,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kafkawire.broker")
 PRODUCE: Final = 0
-ADD_PARTITIONS_TO_TXN: Final = 24
-BROKERS_ADD_SINCE: Final = 4
-WRITE_TXN_MARKERS: Final = 27
 MOST_THROTTLE_MS: Final = 2**31 - 1
 AT_ONCE: Final = 10_000
 MOST_ELEMENTS: Final = 250_000
@@ -232,7 +230,7 @@ class Dispatcher:
         if quota is None or call.is_metered:
             return
         call.is_metered = True
-        if quota.meters_time and not is_exempt(call):
+        if quota.meters_time and not is_exempt(call.route.api.key, call.route.version, call.request):
             busy = perf_counter() - call.started if call.busy is None else call.busy
             call.context.throttle(quota.worked(busy))
 
@@ -364,14 +362,6 @@ class Dispatcher:
         if key == API_VERSIONS:
             return answer_unsupported(header, handler.versions)
         raise RefusedRequestError(f"{handler.api.name} version {version}: expected one of {handler.versions}")
-
-
-def is_exempt(call: Call) -> bool:
-    """Whether the time of a request is not limited: requests between brokers, and Produce without a response."""
-    key = call.route.api.key
-    if key == PRODUCE:
-        return bool(getattr(call.request, "acks", 1) == 0)
-    return key == WRITE_TXN_MARKERS or (key == ADD_PARTITIONS_TO_TXN and call.route.version >= BROKERS_ADD_SINCE)
 
 
 def set_throttle_time(response: Any, milliseconds: int) -> None:

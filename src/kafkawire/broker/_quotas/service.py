@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.broker._quotas.meters import Rate, TokenBucket
 from kafkawire.broker._quotas.stored import CONNECTIONS, CONSUMER, MUTATION, PRODUCER, REQUEST, StoredQuotas
@@ -24,6 +24,10 @@ MOST_IDLE_MS: Final = 3_600_000
 SWEEP_MS: Final = 60_000
 MOST_CACHED: Final = 10_000
 PERCENT: Final = 100.0
+PRODUCE: Final = 0
+ADD_PARTITIONS_TO_TXN: Final = 24
+BROKERS_ADD_SINCE: Final = 4
+WRITE_TXN_MARKERS: Final = 27
 _BY_CLIENT: Final = frozenset({PRODUCER, CONSUMER, REQUEST, MUTATION})
 
 
@@ -187,6 +191,13 @@ class ClientQuotas:
         if throttle:
             self._quotas.count(key, throttle)
         return throttle
+
+
+def is_exempt(api_key: int | None, version: int, request: Any) -> bool:
+    """Whether the time of a request is not limited: requests between brokers, and Produce without a response."""
+    if api_key == PRODUCE:
+        return bool(getattr(request, "acks", 1) == 0)
+    return api_key == WRITE_TXN_MARKERS or (api_key == ADD_PARTITIONS_TO_TXN and version >= BROKERS_ADD_SINCE)
 
 
 def _metered(quotas: Quotas, key: str, quota: Quota | None) -> tuple[float, Rate] | None:
