@@ -1,14 +1,20 @@
-"""Captures to matched exchanges: packets a second, against tshark where it is installed, and how much is found."""
+"""Captures to matched exchanges, and the commands over captures, against tshark where it is installed.
+
+The commands run as a user runs them, in processes of their own. Their cost is compared by wall time and by processor
+time with tshark printing the same columns, on captures of 1, 10 and 100 times a size.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.inspect.captures import Sent, write_pcap
 from tests.inspect.cluster_traffic import Traffic, cluster_traffic, impaired
@@ -21,6 +27,13 @@ if TYPE_CHECKING:
 
 TSHARK = shutil.which("tshark")
 FIELDS = ("frame.number", "kafka.len", "kafka.request_key", "kafka.request.version", "kafka.correlation_id")
+SAME_COLUMNS = (
+    *("frame.number", "frame.time_epoch", "kafka.len", "kafka.request_key", "kafka.request.version"),
+    *("kafka.correlation_id", "kafka.client_id", "kafka.error", "kafka.throttle_time", "kafka.required_acks"),
+    *("kafka.consumer_group", "kafka.member_id", "kafka.transactional_id", "kafka.producer_id", "kafka.replica_id"),
+)
+_CONNECTIONS = (5, 20, 200)
+_COMMANDS = {"inspect X --json": (["inspect", "--json"], 10), "diagnose X": (["diagnose"], 5)}
 _PATIENCE = 40  # times our own time; on chatty captures it takes minutes
 
 
@@ -30,6 +43,9 @@ def rows() -> Iterator[Row]:
         yield from _speed("bulk", path, cluster_traffic(200, 25, payload=60_000))
         yield from _speed("chatty", path, cluster_traffic(200, 1_500, payload=80))
         yield from _quality(path, impaired(cluster_traffic(200, 25, payload=60_000), lost=23))
+        for connections in _CONNECTIONS:
+            path.write_bytes(write_pcap(cluster_traffic(connections, 1_500, payload=80).packets))
+            yield from _commands(path, connections * 1_500)
 
 
 def _speed(name: str, path: Path, traffic: Traffic) -> Iterator[Row]:
@@ -66,3 +82,37 @@ def _quality(path: Path, traffic: Traffic) -> Iterator[Row]:
     work = "impaired capture, 23 packets missing"
     yield Row(work, "% frames right", 100 * right / truth.total(), 99.5, note=f"{right} of {truth.total()}")
     yield Row(work, "false frames", false, 0, at_most=True)
+
+
+class _Cost(NamedTuple):
+    wall: float
+    processor: float
+
+
+def _cost(command: list[str]) -> _Cost:
+    """The cost of a process that prints to nowhere."""
+    before, begun = os.times(), perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    wall, after = perf_counter() - begun, os.times()
+    user, system = after.children_user - before.children_user, after.children_system - before.children_system
+    return _Cost(wall, user + system)
+
+
+def _commands(path: Path, exchanges: int) -> Iterator[Row]:
+    size = path.stat().st_size / 1e6
+    ours = str(Path(sys.executable).with_name("kafkawire"))
+    options = [word for field in SAME_COLUMNS for word in ("-e", field)]
+    theirs = TSHARK and _cost([TSHARK, "-r", str(path), "-d", "tcp.port==9092,kafka", "-T", "fields", *options])
+    for name, (words, goal) in _COMMANDS.items():
+        costs = [_cost([ours, words[0], str(path), *words[1:]]) for _ in range(3 if size < 20 else 1)]
+        wall, processor = min(each.wall for each in costs), min(each.processor for each in costs)
+        work = f"{name}, {size:.0f} MB, {exchanges} exchanges"
+        note = f"{wall:.2f} s, {processor:.2f} s of processor, {processor / exchanges * 1e6:.1f} us per exchange"
+        if size < 5:
+            yield Row(work, "ms", wall * 1000, 350, at_most=True, note=note)
+        if not theirs:
+            yield Row(work, "tshark is not installed", float("nan"))
+            continue
+        least = 1 if size < 5 else goal
+        yield Row(work, "x tshark, wall", theirs.wall / wall, least, note=note)
+        yield Row(work, "x tshark, processor", theirs.processor / processor, least)
