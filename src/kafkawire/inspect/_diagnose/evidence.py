@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
+from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -200,11 +202,15 @@ def _rows(table: pa.Table) -> list[Row]:
         table[field.name].cast(pa.int64()) if pa.types.is_timestamp(field.type) else table[field.name]
         for field in table.schema
     ]
-    return pa.Table.from_arrays(plain, names=table.schema.names).to_pylist()
+    names = table.schema.names
+    columns = [repeat(None, len(table)) if each.null_count == len(table) else each.to_pylist() for each in plain]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _joined(table: pa.Table, exchanges: Mapping[tuple[int, int], Row]) -> list[Row]:
-    rows = _rows(table)
-    for row in rows:
-        row["exchange"] = exchanges.get((row["conn_id"], row["seq"]))
-    return sorted((row for row in rows if row["exchange"] is not None), key=lambda row: when(row["exchange"]))
+    found = []
+    for row in _rows(table):
+        exchange = row["exchange"] = exchanges.get((row["conn_id"], row["seq"]))
+        if exchange is not None:
+            found.append((when(exchange), row))
+    return [row for _, row in sorted(found, key=itemgetter(0))]

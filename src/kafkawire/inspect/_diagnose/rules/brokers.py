@@ -291,7 +291,13 @@ def _chatter(rows: list[Row], who: str, limits: Thresholds) -> Iterator[Finding]
 )
 def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Topics that clients use and brokers do not know."""
+    codes = {*_MISSING, _FORBIDDEN}
+    names = {topic_of(row) for row in evidence.partitions if row["error_code"] in codes}
+    if not names:
+        return
     for topic, rows in grouped(evidence.partitions, topic_of).items():
+        if topic not in names:
+            continue
         refused = [row for row in rows if row["error_code"] in _MISSING]
         forbidden = [row for row in rows if row["error_code"] == _FORBIDDEN]
         if len(refused) >= limits.unknown_topic:

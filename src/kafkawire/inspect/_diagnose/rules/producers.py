@@ -183,6 +183,8 @@ def durability(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         for row in evidence.partitions
         if row["api_key"] == _PRODUCE and row["error_code"] in _NOT_DURABLE and row["exchange"]["acks"] == -1
     ]
+    if not refused:
+        return
     isr = {partition_name(row): (row["isr"], row["replicas"]) for row in evidence.partitions if row["isr"] is not None}
     for name, rows in grouped(refused, partition_name).items():
         text = f"{name}: {len(rows)} produces with acks=all failed with {names_of([row['error_code'] for row in rows])}"
