@@ -1,7 +1,7 @@
 """Captures to matched exchanges, and the commands over captures, against tshark where it is installed.
 
-The commands run as a user runs them, in processes of their own. Their cost is compared by wall time and by processor
-time with tshark printing the same columns, on captures of 1, 10 and 100 times a size.
+The commands run as a user runs them, in processes of their own. tshark prints the same columns. Wall time and processor
+time are compared, on captures of three sizes.
 """
 
 from __future__ import annotations
