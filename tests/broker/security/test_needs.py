@@ -312,6 +312,22 @@ def test_a_streams_group_creates_topics_and_is_described_as_far_as_the_client_ma
     assert (group.error_code, group.topology, group.members) == (29, None, [])
 
 
+def test_a_topology_is_described_only_to_those_who_may_describe_all_of_its_topics(guarded: Node) -> None:
+    names = HERE._replace(group="application")
+    kind = m.StreamsGroupTopologyDescriptionUpdateRequest
+    sink = kind.TopologyDescriptionNode(name="out", node_type=3, sink_topic="secret")
+    part = kind.TopologyDescriptionSubtopology(subtopology_id="0", nodes=[sink])
+    assert not root(guarded, CASES["StreamsGroupHeartbeat"].request(names), 1).error_code
+    stated = kind.TopologyDescription(subtopologies=[part])
+    assert not root(guarded, kind(group_id=names.group, member_id="m", topology_description=stated)).error_code
+    grant(guarded, [(Operation.DESCRIBE, ResourceType.GROUP), (Operation.DESCRIBE, ResourceType.TOPIC)], names)
+    peer = Peer(address=("10.0.0.1", 1), principal=ALICE)
+    for is_included, code in ((False, 0), (True, 29)):
+        request = m.StreamsGroupDescribeRequest(group_ids=[names.group], include_topology_description=is_included)
+        (group,) = ask(guarded, request, 1, peer=peer).groups
+        assert (group.error_code, group.topology_description) == (code, None)
+
+
 def test_a_share_group_gets_and_acknowledges_only_topics_that_its_member_may_read(guarded: Node) -> None:
     names = HERE._replace(group="workers")
     beat = m.ShareGroupHeartbeatRequest(

@@ -1,10 +1,7 @@
 """ConsumerGroupDescribe: v0-1. Describes consumer groups: epochs, members, assignments and targets.
 
 Rules:
-- A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
-- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
-  can have a response of any size.
-- A group with a topic that the client may not describe: TOPIC_AUTHORIZATION_FAILED, without its members.
+- Errors, repeated names and topics that the client may not describe: `groups.describing`.
 - The assignment of a member includes partitions that it still has to give up. Topics that are gone are left out.
 - v1: the type of each member: 0 classic, 1 consumer.
 - group.version 0, or a list of protocols without "consumer": UNSUPPORTED_VERSION for every group.
@@ -12,33 +9,31 @@ Rules:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.consumer_group_heartbeat import check_protocol
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.targets import preferred_assignor
+from kafkawire.broker.groups.describing import describe_groups, find_group, refused
 from kafkawire.messages import ConsumerGroupDescribeResponse
-from kafkawire.messages.errors import ErrorCode
-from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from uuid import UUID
 
     from kafkawire.broker._node import Node
     from kafkawire.broker.groups.consumer.member import ConsumerMember
     from kafkawire.messages import ConsumerGroupDescribeRequest
 
-    Described = ConsumerGroupDescribeResponse.DescribedGroup
+_Described = ConsumerGroupDescribeResponse.DescribedGroup
 
 
 def refuse(
     request: ConsumerGroupDescribeRequest, error: Refusal, context: RequestContext
 ) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(
-        groups=[_failed(group_id, error.code, None) for group_id in dict.fromkeys(request.group_ids)]
-    )
+    return ConsumerGroupDescribeResponse(groups=refused(request, error, _Described))
 
 
 @serves("ConsumerGroupDescribe", refuse=refuse)
@@ -46,29 +41,14 @@ async def handle(
     node: Node, request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> ConsumerGroupDescribeResponse:
     check_protocol(node)
-    groups: dict[str, Described] = {}
-    for group_id in request.group_ids:
-        if group_id not in groups:
-            described = await _describe(node, group_id, context)
-            if not described.error_code:
-                described = _visible(described, context)
-                if request.include_authorized_operations and not described.error_code:
-                    described.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
-            groups[group_id] = described
-        await context.yield_if_due()
-    await node.groups.durable(groups, context)
-    return ConsumerGroupDescribeResponse(groups=list(groups.values()))
+    describe = partial(_describe, node, context)
+    groups = await describe_groups(node, request, context, _Described, describe, _topics)
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
-async def _describe(node: Node, group_id: str, context: RequestContext) -> Described:
-    if not group_id:
-        return _failed(group_id, ErrorCode.INVALID_GROUP_ID, None)
-    group = node.groups.find(group_id)
-    if group is None:
-        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-    if not isinstance(group, ConsumerGroup):
-        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    described = ConsumerGroupDescribeResponse.DescribedGroup(
+async def _describe(node: Node, context: RequestContext, group_id: str) -> _Described:
+    group = find_group(node, group_id, ConsumerGroup, "consumer")
+    described = _Described(
         group_id=group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
@@ -81,20 +61,10 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
     return described
 
 
-def _visible(described: Described, context: RequestContext) -> Described:
-    """The group, or its refusal if a member has a topic that the client may not describe."""
-    if context.access is None:
-        return described
-    names = {
-        topic.topic_name
-        for member in described.members
-        for assignment in (member.assignment, member.target_assignment)
-        for topic in assignment.topic_partitions
-    }
-    if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
-        return described
-    hidden = "the group has topics that the client is not authorized to describe"
-    return _failed(described.group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden)
+def _topics(described: _Described) -> Iterator[str]:
+    for member in described.members:
+        for assignment in (member.assignment, member.target_assignment):
+            yield from (topic.topic_name for topic in assignment.topic_partitions)
 
 
 def _member(node: Node, group: ConsumerGroup, member: ConsumerMember) -> ConsumerGroupDescribeResponse.Member:
@@ -128,7 +98,3 @@ def _assignment(node: Node, partitions: Mapping[UUID, Iterable[int]]) -> Consume
                 )
             )
     return ConsumerGroupDescribeResponse.Assignment(topic_partitions=listed)
-
-
-def _failed(group_id: str, code: int, message: str | None) -> Described:
-    return ConsumerGroupDescribeResponse.DescribedGroup(group_id=group_id, error_code=code, error_message=message)

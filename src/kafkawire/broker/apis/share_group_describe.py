@@ -1,65 +1,49 @@
 """ShareGroupDescribe: v1. Describes share groups: epochs, members, assignments.
 
 Rules:
-- A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
-- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
-  can have a response of any size.
+- Errors, repeated names and topics that the client may not describe: `groups.describing`.
 - Topics that are gone are left out of assignments.
 - share.version 0: UNSUPPORTED_VERSION for every group.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.share_group_heartbeat import check_share_protocol
+from kafkawire.broker.groups.describing import describe_groups, find_group, refused
+from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.messages import ShareGroupDescribeResponse
-from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 from kafkawire.messages.schema import Versions
-from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kafkawire.broker._node import Node
     from kafkawire.broker.groups.share.member import ShareMember
     from kafkawire.messages import ShareGroupDescribeRequest
 
-    Described = ShareGroupDescribeResponse.DescribedGroup
-
+_Described = ShareGroupDescribeResponse.DescribedGroup
 _ASSIGNOR: Final = "simple"
 
 
 def refuse(request: ShareGroupDescribeRequest, error: Refusal, context: RequestContext) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(
-        groups=[_failed(group_id, error.code, None) for group_id in dict.fromkeys(request.group_ids)]
-    )
+    return ShareGroupDescribeResponse(groups=refused(request, error, _Described))
 
 
 @serves("ShareGroupDescribe", versions=Versions(1, 1), refuse=refuse)
 async def handle(node: Node, request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
     check_share_protocol(node)
-    groups: dict[str, Described] = {}
-    for group_id in request.group_ids:
-        if group_id not in groups:
-            described = await _describe(node, group_id, context)
-            if not described.error_code:
-                described = _visible(described, context)
-                if request.include_authorized_operations and not described.error_code:
-                    described.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
-            groups[group_id] = described
-        await context.yield_if_due()
-    await node.groups.durable(groups, context)
-    return ShareGroupDescribeResponse(groups=list(groups.values()))
+    describe = partial(_describe, node, context)
+    groups = await describe_groups(node, request, context, _Described, describe, _topics)
+    return ShareGroupDescribeResponse(groups=groups)
 
 
-async def _describe(node: Node, group_id: str, context: RequestContext) -> Described:
-    if not group_id:
-        return _failed(group_id, ErrorCode.INVALID_GROUP_ID, None)
-    try:
-        group = node.groups.shares.get(group_id)
-    except GroupIdNotFoundError as error:
-        return _failed(group_id, error.code, error.message)
-    described = ShareGroupDescribeResponse.DescribedGroup(
+async def _describe(node: Node, context: RequestContext, group_id: str) -> _Described:
+    group = find_group(node, group_id, ShareGroup, "share")
+    described = _Described(
         group_id=group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
@@ -72,15 +56,9 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
     return described
 
 
-def _visible(described: Described, context: RequestContext) -> Described:
-    """The group, or its refusal if a member has a topic that the client may not describe."""
-    if context.access is None:
-        return described
-    names = {topic.topic_name for member in described.members for topic in member.assignment.topic_partitions}
-    if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
-        return described
-    hidden = "the group has topics that the client is not authorized to describe"
-    return _failed(described.group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden)
+def _topics(described: _Described) -> Iterator[str]:
+    for member in described.members:
+        yield from (topic.topic_name for topic in member.assignment.topic_partitions)
 
 
 def _member(node: Node, member: ShareMember) -> ShareGroupDescribeResponse.Member:
@@ -99,7 +77,3 @@ def _member(node: Node, member: ShareMember) -> ShareGroupDescribeResponse.Membe
         subscribed_topic_names=sorted(member.topics),
         assignment=kind.Assignment(topic_partitions=listed),
     )
-
-
-def _failed(group_id: str, code: int, message: str | None) -> Described:
-    return ShareGroupDescribeResponse.DescribedGroup(group_id=group_id, error_code=code, error_message=message)

@@ -1,10 +1,7 @@
 """StreamsGroupDescribe: v0-1. Describes streams groups: epochs, topology, members, their tasks and targets.
 
 Rules:
-- A group that does not exist, or is of another kind: GROUP_ID_NOT_FOUND. The empty name: INVALID_GROUP_ID.
-- A group that occurs more than once is answered once. Apache Kafka answers every occurrence, so that a small request
-  can have a response of any size.
-- A group with a topic that the client may not describe: TOPIC_AUTHORIZATION_FAILED.
+- Errors, repeated names and topics that the client may not describe: `groups.describing`.
 - The topology of a group that is ready has the decided numbers of partitions, else those that the first member stated.
 - streams.version 0, or a list of protocols without "streams": UNSUPPORTED_VERSION for every group.
 - v1 names the assignor, and has the description of the topology if the request wants it. Its status is NOT_REQUESTED,
@@ -13,15 +10,15 @@ Rules:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.apis.streams_group_heartbeat import check_protocol
+from kafkawire.broker.groups.describing import describe_groups, find_group, refused
 from kafkawire.broker.groups.streams.description import current_description
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.messages import StreamsGroupDescribeResponse
-from kafkawire.messages.errors import ErrorCode
-from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,9 +30,9 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.streams.topology import TopicInfo
     from kafkawire.messages import StreamsGroupDescribeRequest, StreamsGroupTopologyDescriptionUpdateRequest
 
-    Described = StreamsGroupDescribeResponse.DescribedGroup
     DescribedNode = StreamsGroupDescribeResponse.TopologyDescriptionNode
 
+_Described = StreamsGroupDescribeResponse.DescribedGroup
 _ASSIGNOR: Final = "sticky"
 _NOT_STORED: Final = 1
 _AVAILABLE: Final = 3
@@ -44,9 +41,7 @@ _AVAILABLE: Final = 3
 def refuse(
     request: StreamsGroupDescribeRequest, error: Refusal, context: RequestContext
 ) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(
-        groups=[_failed(group_id, error.code, None) for group_id in dict.fromkeys(request.group_ids)]
-    )
+    return StreamsGroupDescribeResponse(groups=refused(request, error, _Described))
 
 
 @serves("StreamsGroupDescribe", refuse=refuse)
@@ -54,31 +49,16 @@ async def handle(
     node: Node, request: StreamsGroupDescribeRequest, context: RequestContext
 ) -> StreamsGroupDescribeResponse:
     check_protocol(node)
-    groups: dict[str, Described] = {}
-    for group_id in request.group_ids:
-        if group_id not in groups:
-            described = await _describe(node, group_id, context)
-            if request.include_topology_description and not described.error_code:
-                await _add_description(node, described, context)
-            if not described.error_code:
-                described = _visible(described, context)
-                if request.include_authorized_operations and not described.error_code:
-                    described.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
-            groups[group_id] = described
-        await context.yield_if_due()
-    await node.groups.durable(groups, context)
-    return StreamsGroupDescribeResponse(groups=list(groups.values()))
+    describe = partial(_describe, node, request, context)
+    groups = await describe_groups(node, request, context, _Described, describe, _topics)
+    return StreamsGroupDescribeResponse(groups=groups)
 
 
-async def _describe(node: Node, group_id: str, context: RequestContext) -> Described:
-    if not group_id:
-        return _failed(group_id, ErrorCode.INVALID_GROUP_ID, None)
-    group = node.groups.find(group_id)
-    if group is None:
-        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-    if not isinstance(group, StreamsGroup):
-        return _failed(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
-    described = StreamsGroupDescribeResponse.DescribedGroup(
+async def _describe(
+    node: Node, request: StreamsGroupDescribeRequest, context: RequestContext, group_id: str
+) -> _Described:
+    group = find_group(node, group_id, StreamsGroup, "streams")
+    described = _Described(
         group_id=group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
@@ -89,13 +69,14 @@ async def _describe(node: Node, group_id: str, context: RequestContext) -> Descr
     for member in list(group.members.values()):
         described.members.append(_member(group, member))
         await context.yield_if_due()
+    if request.include_topology_description:
+        await _add_description(group, described, context)
     return described
 
 
-async def _add_description(node: Node, described: Described, context: RequestContext) -> None:
+async def _add_description(group: StreamsGroup, described: _Described, context: RequestContext) -> None:
     """Add what the members of a group tell about its topology."""
-    group = node.groups.find(described.group_id)
-    known = current_description(group) if isinstance(group, StreamsGroup) else None
+    known = current_description(group)
     if known is None:
         described.topology_description_status = _NOT_STORED
         return
@@ -126,7 +107,7 @@ def _node(stated: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescripti
     )
 
 
-def _nodes(described: Described) -> Iterator[DescribedNode]:
+def _nodes(described: _Described) -> Iterator[DescribedNode]:
     """Every node of the description of a topology."""
     if described.topology_description is not None:
         for part in described.topology_description.subtopologies:
@@ -135,19 +116,13 @@ def _nodes(described: Described) -> Iterator[DescribedNode]:
             yield from (store.source, store.processor)
 
 
-def _visible(described: Described, context: RequestContext) -> Described:
-    """The group, or its refusal if it has a topic that the client may not describe."""
-    if context.access is None or described.topology is None:
-        return described
-    names: set[str] = set()
-    for part in described.topology.subtopologies or ():
-        names.update(part.source_topics, part.repartition_sink_topics)
-        names.update(each.name for each in (*part.state_changelog_topics, *part.repartition_source_topics))
-    names.update(topic for node in _nodes(described) for topic in (*node.source_topics, node.sink_topic) if topic)
-    if all(context.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
-        return described
-    hidden = "the group has topics that the client is not authorized to describe"
-    return _failed(described.group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden)
+def _topics(described: _Described) -> Iterator[str]:
+    parts = () if described.topology is None else described.topology.subtopologies or ()
+    for part in parts:
+        yield from (*part.source_topics, *part.repartition_sink_topics)
+        yield from (each.name for each in (*part.state_changelog_topics, *part.repartition_source_topics))
+    for node in _nodes(described):
+        yield from (topic for topic in (*node.source_topics, node.sink_topic) if topic)
 
 
 def _topology(group: StreamsGroup) -> StreamsGroupDescribeResponse.Topology | None:
@@ -227,7 +202,3 @@ def _listed(tasks: Tasks | EpochTasks) -> list[StreamsGroupDescribeResponse.Task
         StreamsGroupDescribeResponse.TaskIds(subtopology_id=name, partitions=sorted(partitions))
         for name, partitions in sorted(tasks.items())
     ]
-
-
-def _failed(group_id: str, code: int, message: str | None) -> Described:
-    return StreamsGroupDescribeResponse.DescribedGroup(group_id=group_id, error_code=code, error_message=message)

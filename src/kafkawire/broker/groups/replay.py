@@ -11,17 +11,16 @@ Rules:
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from kafkawire.broker.groups.consumer.changes import Ended
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.records import decode as decode_consumer
+from kafkawire.broker.groups.epochs import Ended
 from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import OffsetKey, decode_group, decode_key, decode_offset
 from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.share.records import decode as decode_share
-from kafkawire.broker.groups.streams.changes import Ended as StreamsEnded
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.broker.groups.streams.records import decode as decode_streams
 from kafkawire.messages import CodecError
@@ -34,6 +33,12 @@ if TYPE_CHECKING:
     from kafkawire.records import Batch
 
 _log: Final = logging.getLogger(__name__)
+_KINDS: Final[tuple[tuple[type[Any], Any], ...]] = (
+    (ConsumerGroup, decode_consumer),
+    (StreamsGroup, decode_streams),
+    (ShareGroup, decode_share),
+)
+"""The kinds of groups with members that have epochs, and the functions that read their records."""
 _COMMIT: Final = b"\x00\x01"
 
 
@@ -92,50 +97,18 @@ class Replay:
             if value is not None:
                 self._groups[about.group_id] = decode_group(about.group_id, value)
         else:
-            self._consumer_entry(key, value)
-            self._streams_entry(key, value)
-            self._share_entry(key, value)
+            for kind, decode in _KINDS:
+                found = decode(key, value)
+                if found is not None:
+                    self._change(kind, *found, exists=value is not None)
 
-    def _consumer_entry(self, key: bytes, value: bytes | None) -> None:
-        found = decode_consumer(key, value)
-        if found is None:
-            return
-        group_id, change = found
-        group = self._groups.get(group_id)
-        if not isinstance(group, ConsumerGroup):
-            if value is None:
+    def _change(self, kind: type[Any], group_id: str, change: Any, *, exists: bool) -> None:
+        """Apply a change to a group of a kind. A tombstone of another kind is about a group that was replaced."""
+        group: Any = self._groups.get(group_id)
+        if not isinstance(group, kind):
+            if not exists:
                 return
-            group = self._groups[group_id] = ConsumerGroup(group_id)
-        if isinstance(change, Ended):
-            del self._groups[group_id]
-        else:
-            group.apply(change)
-
-    def _streams_entry(self, key: bytes, value: bytes | None) -> None:
-        found = decode_streams(key, value)
-        if found is None:
-            return
-        group_id, change = found
-        group = self._groups.get(group_id)
-        if not isinstance(group, StreamsGroup):
-            if value is None:
-                return
-            group = self._groups[group_id] = StreamsGroup(group_id)
-        if isinstance(change, StreamsEnded):
-            del self._groups[group_id]
-        else:
-            group.apply(change)
-
-    def _share_entry(self, key: bytes, value: bytes | None) -> None:
-        found = decode_share(key, value)
-        if found is None:
-            return
-        group_id, change = found
-        group = self._groups.get(group_id)
-        if not isinstance(group, ShareGroup):
-            if value is None:
-                return
-            group = self._groups[group_id] = ShareGroup(group_id)
+            group = self._groups[group_id] = kind(group_id)
         if isinstance(change, Ended):
             del self._groups[group_id]
         else:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kafkawire.broker.groups.epochs import Ended, GroupEpoch, Target, TargetEpoch
+
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.consumer.assignors.spec import Assignment
     from kafkawire.broker.groups.consumer.member import ConsumerMember, MemberState, OwnedPartitions
 
 
@@ -19,27 +20,6 @@ class Subscribed(NamedTuple):
 
     member_id: str
     member: ConsumerMember | None
-
-
-class GroupEpoch(NamedTuple):
-    """The epoch of the group, and the hash of its topics then."""
-
-    epoch: int
-    metadata_hash: int
-
-
-class TargetEpoch(NamedTuple):
-    """The epoch that the targets were computed for, and when."""
-
-    epoch: int
-    computed_at: int
-
-
-class Target(NamedTuple):
-    """The target of a member."""
-
-    member_id: str
-    partitions: Assignment | None
 
 
 class Reconciled(NamedTuple):
@@ -79,8 +59,17 @@ class Resolved(NamedTuple):
     resolved: ResolvedRegex | None
 
 
-class Ended(NamedTuple):
-    """The group has no epochs any more: it is gone, or of another kind."""
-
-
 Change: TypeAlias = Subscribed | GroupEpoch | TargetEpoch | Target | Current | Resolved | Ended
+
+__all__ = [
+    "Change",
+    "Current",
+    "Ended",
+    "GroupEpoch",
+    "Reconciled",
+    "Resolved",
+    "ResolvedRegex",
+    "Subscribed",
+    "Target",
+    "TargetEpoch",
+]

@@ -29,15 +29,14 @@ from kafkawire.broker.groups.consumer.changes import (
     TargetEpoch,
 )
 from kafkawire.broker.groups.consumer.member import ConsumerMember, MemberState
+from kafkawire.broker.groups.epochs import EpochGroup
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kafkawire.broker.groups.consumer.assignors.spec import Assignment
     from kafkawire.broker.groups.consumer.member import OwnedPartitions
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
 
-FIRST_EPOCH: Final = 1
 _NOTHING: Final = Reconciled(0, -1, MemberState.STABLE, {}, {})
 
 
@@ -51,44 +50,29 @@ class ConsumerState(StrEnum):
     DEAD = "Dead"
 
 
-class ConsumerGroup:
+class ConsumerGroup(EpochGroup["ConsumerMember", "Assignment"]):
     """One group of the consumer protocol."""
 
     kind = "consumer"
     protocol_type = "consumer"
-    is_simple = False
     uses_consumer_protocol = True
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = FIRST_EPOCH
-        self.assigned_at = 0
-        self.members: dict[str, ConsumerMember] = {}
+        super().__init__(group_id)
         self.instances: dict[str, str] = {}
-        self.targets: dict[str, Assignment] = {}
         self.owners: dict[UUID, dict[int, str]] = {}
         self.resolved: dict[str, ResolvedRegex] = {}
-        self.offsets: dict[TopicPartition, CommittedOffset] = {}
-        self.pending: set[str] = set()
         self.names: Counter[str] = Counter()
         self.regexes: Counter[str] = Counter()
         self.votes: Counter[str] = Counter()
         self.classic_protocols: Counter[str] = Counter()
         self.classic_members = 0
-        self.checked_topics = -1
-        """The version of the topics that the metadata hash was last compared with."""
         self.resolved_topics = -1
         """The version of the topics that the regular expressions were last resolved for."""
         self.is_resolving = False
 
     def __repr__(self) -> str:
         return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def state(self) -> ConsumerState:
@@ -124,22 +108,13 @@ class ConsumerGroup:
             case Current(member_id, reconciled):
                 return self._reconcile(member_id, reconciled)
             case Target(member_id, partitions):
-                undo: Change = Target(member_id, self.targets.get(member_id))
-                if partitions is None:
-                    self.targets.pop(member_id, None)
-                else:
-                    self.targets[member_id] = partitions
-                return undo
-            case GroupEpoch(epoch, metadata_hash):
-                undo = GroupEpoch(self.epoch, self.metadata_hash)
-                self.epoch, self.metadata_hash = epoch, metadata_hash
-                return undo
-            case TargetEpoch(epoch, computed_at):
-                undo = TargetEpoch(self.assignment_epoch, self.assigned_at)
-                self.assignment_epoch, self.assigned_at = epoch, computed_at
-                return undo
+                return Target(member_id, self.set_target(member_id, partitions))
+            case GroupEpoch():
+                return self.set_group_epoch(change)
+            case TargetEpoch():
+                return self.set_target_epoch(change)
             case Resolved(regex, resolved):
-                undo = Resolved(regex, self.resolved.get(regex))
+                undo: Change = Resolved(regex, self.resolved.get(regex))
                 self.resolved.pop(regex, None)
                 if resolved is not None:
                     self.resolved[regex] = resolved

@@ -23,8 +23,8 @@ from kafkawire.broker.groups.consumer.changes import (
     Target,
     TargetEpoch,
 )
-from kafkawire.broker.groups.consumer.group import FIRST_EPOCH
 from kafkawire.broker.groups.consumer.member import ClassicDetails, ConsumerMember, MemberState
+from kafkawire.broker.groups.epoch_records import VERSION, EpochRecords
 from kafkawire.broker.groups.protocol import Protocol
 from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
 from kafkawire.messages import (
@@ -49,7 +49,14 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.consumer.member import OwnedPartitions
     from kafkawire.broker.groups.records import Entry
 
-_VERSION: Final = 0
+_EPOCHS: Final = EpochRecords(
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+)
 _KEYS: Final = {
     key.__schema__.key: key
     for key in (
@@ -71,33 +78,15 @@ def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
         match change:
             case Subscribed(member_id, member):
                 key = encode_key(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
-                yield key, None if member is None else encode_value(_subscription(member), _VERSION)
+                yield key, None if member is None else encode_value(_subscription(member), VERSION)
             case Current(member_id, reconciled):
                 key = encode_key(ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))
-                yield key, None if reconciled is None else encode_value(_current(reconciled), _VERSION)
-            case Target(member_id, partitions):
-                key = encode_key(ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
-                kind = ConsumerGroupTargetAssignmentMemberValue
-                if partitions is None:
-                    yield key, None
-                    continue
-                listed = [
-                    kind.TopicPartition(topic_id=topic, partitions=sorted(numbers))
-                    for topic, numbers in partitions.items()
-                ]
-                yield key, encode_value(kind(topic_partitions=listed), _VERSION)
-            case GroupEpoch(epoch, metadata_hash):
-                key = encode_key(ConsumerGroupMetadataKey(group_id=group_id))
-                yield key, encode_value(ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash), _VERSION)
-            case TargetEpoch(epoch, computed_at):
-                key = encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id))
-                value = ConsumerGroupTargetAssignmentMetadataValue(
-                    assignment_epoch=epoch, assignment_timestamp=computed_at
-                )
-                yield key, encode_value(value, _VERSION)
+                yield key, None if reconciled is None else encode_value(_current(reconciled), VERSION)
+            case Target() | GroupEpoch() | TargetEpoch():
+                yield _EPOCHS.encode(group_id, change)
             case Resolved(regex, resolved):
                 key = encode_key(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex))
-                yield key, None if resolved is None else encode_value(_regex(resolved), _VERSION)
+                yield key, None if resolved is None else encode_value(_regex(resolved), VERSION)
             case Ended():
                 yield encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)), None
                 yield encode_key(ConsumerGroupPartitionMetadataKey(group_id=group_id)), None
@@ -110,38 +99,23 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
     known = _KEYS.get(kind)
     if known is None:
         return None
-    about, _ = known.decode_prefix(key, _VERSION, start)
-    change: Change
+    about, _ = known.decode_prefix(key, VERSION, start)
+    change: Change | None = _EPOCHS.decode(about, value)
+    if change is not None:
+        return about.group_id, change
     match about:
         case ConsumerGroupMemberMetadataKey():
             change = Subscribed(about.member_id, None if value is None else _member(about.member_id, value))
         case ConsumerGroupCurrentMemberAssignmentKey():
             change = Current(about.member_id, None if value is None else _reconciled(value))
-        case ConsumerGroupTargetAssignmentMemberKey():
-            change = Target(about.member_id, None)
-            if value is not None:
-                found, _ = ConsumerGroupTargetAssignmentMemberValue.decode_prefix(value, *after_prefix(value))
-                change = Target(
-                    about.member_id, {each.topic_id: frozenset(each.partitions) for each in found.topic_partitions}
-                )
-        case ConsumerGroupMetadataKey():
-            change = Ended()
-            if value is not None:
-                epochs, _ = ConsumerGroupMetadataValue.decode_prefix(value, *after_prefix(value))
-                change = GroupEpoch(epochs.epoch, epochs.metadata_hash)
-        case ConsumerGroupTargetAssignmentMetadataKey():
-            change = TargetEpoch(FIRST_EPOCH, 0)
-            if value is not None:
-                targets, _ = ConsumerGroupTargetAssignmentMetadataValue.decode_prefix(value, *after_prefix(value))
-                change = TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
-        case _:
+        case ConsumerGroupRegularExpressionKey():
             change = Resolved(about.regular_expression, None)
             if value is not None:
                 regex, _ = ConsumerGroupRegularExpressionValue.decode_prefix(value, *after_prefix(value))
                 change = Resolved(
                     about.regular_expression, ResolvedRegex(frozenset(regex.topics), regex.version, regex.timestamp)
                 )
-    return about.group_id, change
+    return None if change is None else (about.group_id, change)
 
 
 def _subscription(member: ConsumerMember) -> ConsumerGroupMemberMetadataValue:

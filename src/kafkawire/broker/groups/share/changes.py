@@ -3,7 +3,7 @@
 Rules:
 - A group changes by changes only. The same changes are written to the log, so that a replay leads to the same group.
 - Without a value (None), a change removes what it is about.
-- Epochs, targets and the end of a group are those of consumer groups.
+- Epochs, targets and the end of a group are those of `groups.epochs`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kafkawire.broker.groups.consumer.changes import Ended, GroupEpoch, Target, TargetEpoch
+from kafkawire.broker.groups.epochs import Ended, GroupEpoch, Target, TargetEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

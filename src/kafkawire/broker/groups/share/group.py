@@ -14,6 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.groups.epochs import EpochGroup
 from kafkawire.broker.groups.share.changes import (
     Assigned,
     Change,
@@ -30,9 +31,7 @@ from kafkawire.broker.groups.share.member import ShareMember
 
 if TYPE_CHECKING:
     from kafkawire.broker.groups.consumer.assignors.spec import Assignment
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
 
-FIRST_EPOCH: Final = 1
 _NOTHING: Final = Assigned(0, -1, 0, {})
 
 
@@ -43,37 +42,22 @@ class ShareState(StrEnum):
     STABLE = "Stable"
 
 
-class ShareGroup:
+class ShareGroup(EpochGroup["ShareMember", "Assignment"]):
     """One group of the share protocol."""
 
     kind = "share"
     protocol_type = "share"
-    is_simple = False
     uses_consumer_protocol = False
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = FIRST_EPOCH
-        self.assigned_at = 0
-        self.members: dict[str, ShareMember] = {}
-        self.targets: dict[str, Assignment] = {}
+        super().__init__(group_id)
         self.partitions = SharePartitions()
         self.names: Counter[str] = Counter()
-        self.offsets: dict[TopicPartition, CommittedOffset] = {}
-        self.pending: set[str] = set()
-        self.checked_topics = -1
-        """The version of the topics that the metadata hash was last compared with."""
         self.tried_at: int | None = None
         """When share partitions were last asked for their first state; None if they may be asked at once."""
 
     def __repr__(self) -> str:
         return f"ShareGroup({self.group_id!r}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def state(self) -> ShareState:
@@ -100,22 +84,13 @@ class ShareGroup:
             case Current(member_id, assigned):
                 return self._assign(member_id, assigned)
             case Target(member_id, partitions):
-                undo: Change = Target(member_id, self.targets.get(member_id))
-                if partitions is None:
-                    self.targets.pop(member_id, None)
-                else:
-                    self.targets[member_id] = partitions
-                return undo
-            case GroupEpoch(epoch, metadata_hash):
-                undo = GroupEpoch(self.epoch, self.metadata_hash)
-                self.epoch, self.metadata_hash = epoch, metadata_hash
-                return undo
-            case TargetEpoch(epoch, computed_at):
-                undo = TargetEpoch(self.assignment_epoch, self.assigned_at)
-                self.assignment_epoch, self.assigned_at = epoch, computed_at
-                return undo
+                return Target(member_id, self.set_target(member_id, partitions))
+            case GroupEpoch():
+                return self.set_group_epoch(change)
+            case TargetEpoch():
+                return self.set_target_epoch(change)
             case Partitions(share_partitions):
-                undo = Partitions(self.partitions)
+                undo: Change = Partitions(self.partitions)
                 self.partitions = share_partitions or SharePartitions()
                 return undo
             case Ended():

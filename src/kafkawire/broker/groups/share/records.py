@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.groups.epoch_records import VERSION, EpochRecords
 from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
 from kafkawire.broker.groups.share.changes import (
     Assigned,
@@ -24,7 +25,6 @@ from kafkawire.broker.groups.share.changes import (
     TargetEpoch,
     TopicPartitions,
 )
-from kafkawire.broker.groups.share.group import FIRST_EPOCH
 from kafkawire.broker.groups.share.member import ShareMember
 from kafkawire.messages import (
     ShareGroupCurrentMemberAssignmentKey,
@@ -47,7 +47,14 @@ if TYPE_CHECKING:
 
     from kafkawire.broker.groups.records import Entry
 
-_VERSION: Final = 0
+_EPOCHS: Final = EpochRecords(
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+)
 _KEYS: Final = {
     key.__schema__.key: key
     for key in (
@@ -68,33 +75,15 @@ def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
         match change:
             case Subscribed(member_id, member):
                 key = encode_key(ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
-                yield key, None if member is None else encode_value(_subscription(member), _VERSION)
+                yield key, None if member is None else encode_value(_subscription(member), VERSION)
             case Current(member_id, assigned):
                 key = encode_key(ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))
-                yield key, None if assigned is None else encode_value(_current(assigned), _VERSION)
-            case Target(member_id, partitions):
-                key = encode_key(ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
-                kind = ShareGroupTargetAssignmentMemberValue
-                if partitions is None:
-                    yield key, None
-                    continue
-                listed = [
-                    kind.TopicPartition(topic_id=topic, partitions=sorted(numbers))
-                    for topic, numbers in partitions.items()
-                ]
-                yield key, encode_value(kind(topic_partitions=listed), _VERSION)
-            case GroupEpoch(epoch, metadata_hash):
-                key = encode_key(ShareGroupMetadataKey(group_id=group_id))
-                yield key, encode_value(ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash), _VERSION)
-            case TargetEpoch(epoch, computed_at):
-                key = encode_key(ShareGroupTargetAssignmentMetadataKey(group_id=group_id))
-                value = ShareGroupTargetAssignmentMetadataValue(
-                    assignment_epoch=epoch, assignment_timestamp=computed_at
-                )
-                yield key, encode_value(value, _VERSION)
+                yield key, None if assigned is None else encode_value(_current(assigned), VERSION)
+            case Target() | GroupEpoch() | TargetEpoch():
+                yield _EPOCHS.encode(group_id, change)
             case Partitions(share_partitions):
                 key = encode_key(ShareGroupStatePartitionMetadataKey(group_id=group_id))
-                yield key, None if share_partitions is None else encode_value(_partitions(share_partitions), _VERSION)
+                yield key, None if share_partitions is None else encode_value(_partitions(share_partitions), VERSION)
             case Ended():
                 yield encode_key(ShareGroupTargetAssignmentMetadataKey(group_id=group_id)), None
                 yield encode_key(ShareGroupStatePartitionMetadataKey(group_id=group_id)), None
@@ -107,30 +96,15 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
     known = _KEYS.get(kind)
     if known is None:
         return None
-    about, _ = known.decode_prefix(key, _VERSION, start)
-    change: Change
+    about, _ = known.decode_prefix(key, VERSION, start)
+    change: Change | None = _EPOCHS.decode(about, value)
+    if change is not None:
+        return about.group_id, change
     match about:
         case ShareGroupMemberMetadataKey():
             change = Subscribed(about.member_id, None if value is None else _member(about.member_id, value))
         case ShareGroupCurrentMemberAssignmentKey():
             change = Current(about.member_id, None if value is None else _assigned(value))
-        case ShareGroupTargetAssignmentMemberKey():
-            change = Target(about.member_id, None)
-            if value is not None:
-                found, _ = ShareGroupTargetAssignmentMemberValue.decode_prefix(value, *after_prefix(value))
-                change = Target(
-                    about.member_id, {each.topic_id: frozenset(each.partitions) for each in found.topic_partitions}
-                )
-        case ShareGroupMetadataKey():
-            change = Ended()
-            if value is not None:
-                epochs, _ = ShareGroupMetadataValue.decode_prefix(value, *after_prefix(value))
-                change = GroupEpoch(epochs.epoch, epochs.metadata_hash)
-        case ShareGroupTargetAssignmentMetadataKey():
-            change = TargetEpoch(FIRST_EPOCH, 0)
-            if value is not None:
-                targets, _ = ShareGroupTargetAssignmentMetadataValue.decode_prefix(value, *after_prefix(value))
-                change = TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
         case _:
             change = Partitions(None)
             if value is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kafkawire.broker.groups.epochs import Ended, TargetEpoch
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,13 +33,6 @@ class GroupEpoch(NamedTuple):
     metadata_hash: int
     validated_epoch: int
     configs: Mapping[str, str]
-
-
-class TargetEpoch(NamedTuple):
-    """The epoch that the targets were computed for, and when."""
-
-    epoch: int
-    computed_at: int
 
 
 class Target(NamedTuple):
@@ -74,8 +69,6 @@ class Stated(NamedTuple):
     topology: Topology | None
 
 
-class Ended(NamedTuple):
-    """The group has no epochs any more: it is gone, or of another kind."""
-
-
 Change: TypeAlias = Described | GroupEpoch | TargetEpoch | Target | Current | Stated | Ended
+
+__all__ = ["Change", "Current", "Described", "Ended", "GroupEpoch", "Reconciled", "Stated", "Target", "TargetEpoch"]

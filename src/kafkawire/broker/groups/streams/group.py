@@ -16,6 +16,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.groups.epochs import EpochGroup
 from kafkawire.broker.groups.streams.changes import (
     Change,
     Current,
@@ -33,13 +34,11 @@ from kafkawire.broker.groups.streams.tasks import NO_TASKS, OWNS_NOTHING, OwnedT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
     from kafkawire.broker.groups.streams.configuration import ConfiguredTopology
     from kafkawire.broker.groups.streams.description import Description
     from kafkawire.broker.groups.streams.tasks import TaskId
     from kafkawire.broker.groups.streams.topology import Topology
 
-FIRST_EPOCH: Final = 1
 _NOTHING: Final = Reconciled(0, 0, StreamsMemberState.STABLE, OWNS_NOTHING, OWNS_NOTHING)
 
 
@@ -53,34 +52,23 @@ class StreamsState(StrEnum):
     STABLE = "Stable"
 
 
-class StreamsGroup:
+class StreamsGroup(EpochGroup["StreamsMember", "TaskSet"]):
     """One group of the streams protocol."""
 
     kind = "streams"
     protocol_type = "streams"
-    is_simple = False
     uses_consumer_protocol = True
     """Whether offsets of topics that nobody consumes may be deleted while the group has members."""
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
+        super().__init__(group_id)
         self.validated_epoch = 0
         self.configs: Mapping[str, str] = {}
-        self.assignment_epoch = FIRST_EPOCH
-        self.assigned_at = 0
-        self.members: dict[str, StreamsMember] = {}
-        self.targets: dict[str, TaskSet] = {}
         self.topology: Topology | None = None
         self.active: dict[TaskId, str] = {}
         self.copies: dict[TaskId, set[str]] = {}
         """The members that have a task as a standby or a warm-up."""
-        self.offsets: dict[TopicPartition, CommittedOffset] = {}
-        self.pending: set[str] = set()
         self.configured: ConfiguredTopology | None = None
-        self.checked_topics = -1
-        """The version of the topics that the metadata hash was last compared with."""
         self.shutdown_by: str | None = None
         self.endpoints_epoch = 0
         self.description: Description | None = None
@@ -88,10 +76,6 @@ class StreamsGroup:
 
     def __repr__(self) -> str:
         return f"StreamsGroup({self.group_id!r}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def state(self) -> StreamsState:
@@ -129,19 +113,14 @@ class StreamsGroup:
             case Current(member_id, reconciled):
                 return self._reconcile(member_id, reconciled)
             case Target(member_id, tasks):
-                undo: Change = Target(member_id, self.targets.pop(member_id, None))
-                if tasks is not None:
-                    self.targets[member_id] = tasks
-                return undo
+                return Target(member_id, self.set_target(member_id, tasks))
             case GroupEpoch(epoch, metadata_hash, validated_epoch, configs):
-                undo = GroupEpoch(self.epoch, self.metadata_hash, self.validated_epoch, self.configs)
+                undo: Change = GroupEpoch(self.epoch, self.metadata_hash, self.validated_epoch, self.configs)
                 self.epoch, self.metadata_hash = epoch, metadata_hash
                 self.validated_epoch, self.configs = validated_epoch, configs
                 return undo
-            case TargetEpoch(epoch, computed_at):
-                undo = TargetEpoch(self.assignment_epoch, self.assigned_at)
-                self.assignment_epoch, self.assigned_at = epoch, computed_at
-                return undo
+            case TargetEpoch():
+                return self.set_target_epoch(change)
             case Stated(topology):
                 undo = Stated(self.topology)
                 self.topology = topology

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkawire.broker.groups.epochs import FIRST_EPOCH
 from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
 from kafkawire.broker.groups.streams.changes import (
     Change,
@@ -22,7 +23,6 @@ from kafkawire.broker.groups.streams.changes import (
     Target,
     TargetEpoch,
 )
-from kafkawire.broker.groups.streams.group import FIRST_EPOCH
 from kafkawire.broker.groups.streams.member import Endpoint, StreamsMember, StreamsMemberState
 from kafkawire.broker.groups.streams.tasks import OwnedTasks, TaskSet
 from kafkawire.broker.groups.streams.topology_messages import topology_of, topology_value
