@@ -59,14 +59,14 @@ def test_our_broker_is_compared_with_a_release(broker: Topics, capsys: pytest.Ca
     (found,) = printed(capsys, "compat", broker.bootstrap, "--against", "4.3.1")
     assert found["resembles"] == ["4.4"]
     assert found["against"] == "4.3"
-    assert {"key": 40, "api": "ExpireDelegationToken", "release": "1-2", "broker": None} in found["lacks"]
+    assert {"key": 83, "api": "InitializeShareGroupState", "release": "0", "broker": None} in found["lacks"]
     assert "Fetch" not in {each["api"] for each in found["lacks"]}
     assert {each["name"] for each in found["features"]} >= {"metadata.version", "group.version"}
     assert main(["compat", broker.bootstrap]) == 0
     text = capsys.readouterr().out
     assert f"{broker.bootstrap} resembles Kafka 4.4 (" in text
     assert "Compared with Kafka 4.4 it lacks:" in text
-    assert re.search(r"ExpireDelegationToken +1-2 +none", text)
+    assert re.search(r"InitializeShareGroupState +0 +none", text)
 
 
 def test_an_unknown_release_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,15 @@ FEATURES: Final = (
     ClientFeature("Admin.delete_group_offsets", {"OffsetDelete": 0}),
     ClientFeature("Admin: ACLs", {"DescribeAcls": 1, "CreateAcls": 1, "DeleteAcls": 1}),
     ClientFeature("Admin: SCRAM users", {"DescribeUserScramCredentials": 0, "AlterUserScramCredentials": 0}),
+    ClientFeature(
+        "Admin: delegation tokens",
+        {
+            "CreateDelegationToken": 1,
+            "RenewDelegationToken": 1,
+            "ExpireDelegationToken": 1,
+            "DescribeDelegationToken": 1,
+        },
+    ),
     ClientFeature("Admin: quotas", {"DescribeClientQuotas": 0, "AlterClientQuotas": 0}),
     ClientFeature("Admin.list_transactions", {"ListTransactions": 0}),
     ClientFeature("Admin.list_transactions by duration", {"ListTransactions": 1}),
