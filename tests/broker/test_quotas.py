@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.broker.node_requests import ask, batch
 from tests.broker.security.guarded_requests import CASES, Names
 
 from kafkawire import messages as m
+from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._quotas.changes import alteration
 from kafkawire.broker._quotas.meters import Rate, TokenBucket
 from kafkawire.broker._quotas.stored import CONSUMER, MUTATION, PRODUCER, REQUEST, Quota, StoredQuotas, entity_of
@@ -17,6 +19,7 @@ from kafkawire.broker._security.peer import Peer, Principal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kafkawire.broker._dispatch.dispatcher import Call, EncodedResponse
     from kafkawire.broker._node import Node
     from kafkawire.testing.manual_clock import ManualClock
 
@@ -192,6 +195,27 @@ def test_the_time_of_requests_is_limited(node: Node) -> None:
     found = [ask(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "c").throttle_time_ms for _ in range(3)]
     assert max(found) == 1000  # never longer than a sample
     assert ask(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "d").throttle_time_ms == 0
+
+
+def test_the_time_to_encode_a_response_counts(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def used(client_id: str) -> float:
+        metered = node.quotas.of("ANONYMOUS", client_id)._request
+        return 0.0 if metered is None else metered[1].rate(node.clock.elapsed())
+
+    set_quota(node, REQUEST, 100.0, client_id="slow")
+    given = Dispatcher._encode
+
+    def encode(dispatcher: Dispatcher, call: Call) -> EncodedResponse:
+        end = perf_counter() + 0.05
+        while perf_counter() < end:
+            pass
+        return given(dispatcher, call)
+
+    monkeypatch.setattr(Dispatcher, "_encode", encode)
+    ask(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "slow")
+    assert used("slow") * node.quotas.burst_seconds >= 5.0  # percent of a second, over the window
+    ask(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "free")
+    assert used("free") == 0.0
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -236,7 +236,7 @@ class Dispatcher:
 
     def _finish(self, call: Call) -> tuple[Sequence[Part], int]:
         self._meter(call)
-        parts, size, errors = call.encoded or self._encode(call)
+        parts, size, errors = call.encoded or self._encode_metered(call)
         call.frame = parts, size
         metrics = call.route.metrics
         for code, times in errors.items():
@@ -247,6 +247,16 @@ class Dispatcher:
         if self._debug_enabled:
             _log_request(call, size, seconds)
         return call.frame
+
+    def _encode_metered(self, call: Call) -> EncodedResponse:
+        """The response as bytes. It contains the throttle time, so its own time counts for the next request."""
+        quota = call.context.quota
+        if quota is None or not quota.meters_time or is_exempt(call.route.api.key, call.route.version, call.request):
+            return self._encode(call)
+        began = perf_counter()
+        encoded = self._encode(call)
+        quota.encoded(perf_counter() - began)
+        return encoded
 
     def _encode(self, call: Call) -> EncodedResponse:
         """The response as bytes; any thread may call it, unless records are to be written for it."""

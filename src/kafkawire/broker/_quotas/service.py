@@ -160,6 +160,11 @@ class ClientQuotas:
         """Record the time that a request took; returns the throttle time."""
         return self._record(REQUEST, self._request, seconds * PERCENT, most=self._quotas.sample_ms)
 
+    def encoded(self, seconds: float) -> None:
+        """Record the time that a response took to encode, which throttles the next request."""
+        if self._request is not None:
+            self._request[1].record(seconds * PERCENT, self._clock.elapsed())
+
     def change_partitions(self, count: int, *, strict: bool) -> tuple[bool, int]:
         """Take partitions that are created or deleted from the bucket; whether they may be, and the throttle time.
 
