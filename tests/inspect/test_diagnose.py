@@ -318,6 +318,8 @@ def test_records_that_are_read_again_after_a_rebalance_are_only_worth_knowing(tm
     finding = finding_of(tmp_path, one.packets, "offset-reset")
     assert finding.level == "info"
     assert "after a rebalance, from the last commit on" in finding.text
+    assert "20 offsets are read again" in finding.text
+    assert finding.count == len(finding.evidence) == 2
 
 
 def test_findings_of_one_cause_are_one(tmp_path: Path) -> None:

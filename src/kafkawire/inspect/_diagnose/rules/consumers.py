@@ -222,4 +222,4 @@ def _reset(causes: _Causes, before: Row, after: Row, column: str, doing: str) ->
     text = f"{name}: {doing} went back from {old} to {new}, {old - new} offsets are read again, {why}"
     exchanges = [before["exchange"], *(row["exchange"] for row in lists), after["exchange"]]
     advice = "Check auto.offset.reset, the retention, the lag, and whether two members own the partition."
-    return about("offset-reset", level, exchanges, text, advice, entity=name, count=old - new)
+    return about("offset-reset", level, exchanges, text, advice, entity=name)

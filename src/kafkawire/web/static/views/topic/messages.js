@@ -58,7 +58,7 @@ export function Messages({ id, name, place, partitions, about }) {
   const columns = [
     { key: "p", title: "part.", width: "58px", right: true, show: (/** @type {any} */ r) => r.p },
     { key: "o", title: "offset", width: "110px", right: true, show: (/** @type {any} */ r) => r.o },
-    { key: "t", title: "time", width: "180px", show: (/** @type {any} */ r) => (r.t === "-1" ? "" : moment(r.t)) },
+    { key: "t", title: "time", width: "200px", show: (/** @type {any} */ r) => (r.t === "-1" ? "" : moment(r.t)) },
     { key: "k", title: "key", width: "minmax(90px, 1fr)", name: "mono", show: (/** @type {any} */ r) => r.k ?? html`<span class="soft">null</span>` },
     { key: "v", title: "value", width: "minmax(180px, 4fr)", name: "mono", show: (/** @type {any} */ r) => r.v ?? html`<span class="soft">null</span>` },
     { key: "l", title: "size", width: "80px", right: true, show: (/** @type {any} */ r) => (r.l < 0 ? "" : bytes(r.l)) },
