@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,6 +32,12 @@ FINDING: dict[str, Any] = {
     "text": NASTY,
     "advice": "Look.",
 }
+
+
+def on(frame: charts.Frame, drawn: str) -> str:
+    """The drawing for a desk or for a phone."""
+    (found,) = re.findall(rf'<svg class="{frame.name}".*?</svg>', drawn, re.DOTALL)
+    return str(found)
 
 
 class Elements(HTMLParser):
@@ -143,7 +151,7 @@ def test_a_chart_without_values_is_drawn() -> None:
 @pytest.mark.parametrize("name", ["W" * 60, "\u4e16" * 60, "a-very-long-topic-name-with-partition-12345", "i" * 300])
 def test_a_long_name_is_shortened_to_the_room_beside_its_bar(name: str) -> None:
     drawn = charts.bars(Bars("bars", "Bars", "bytes", [(name, 10), ("orders-0", 5)]))
-    labels = re.findall(r'text-anchor="end">([^<]*)<', drawn)
+    labels = re.findall(r'text-anchor="end">([^<]*)<', on(charts.DESK, drawn))
     assert labels[1] == "orders-0"
     assert labels[0].endswith("\u2026")
     assert name.startswith(labels[0][:-1])
@@ -154,7 +162,7 @@ def test_a_long_name_is_shortened_to_the_room_beside_its_bar(name: str) -> None:
 def test_marks_say_their_exact_value() -> None:
     steps = Steps(0, 1000, 2)
     drawn = charts.over_time(OverTime("x", "X", "count", steps, {"a": [0, 7], "b": [1, 0]}, stacked=True))
-    assert re.findall(r"<title>([^<]+)</title>", drawn) == [
+    assert re.findall(r"<title>([^<]+)</title>", on(charts.DESK, drawn)) == [
         "b: 1, 1970-01-01 00:00:00.000",
         "a: 7, 1970-01-01 00:00:01.000",
     ]
@@ -175,7 +183,7 @@ def test_marks_say_their_exact_value() -> None:
 )
 def test_an_axis_has_its_marks_at_times_that_people_know(steps: Steps, labels: list[str]) -> None:
     drawn = charts.over_time(OverTime("x", "X", "count", steps, {"a": [1] * steps.count}))
-    told = re.findall(r'text-anchor="(?:start|middle|end)">([\d:. -]{5,})</text>', drawn)
+    told = re.findall(r'text-anchor="(?:start|middle|end)">([\d:. -]{5,})</text>', on(charts.DESK, drawn))
     assert told[: len(labels)] == labels
 
 
@@ -190,4 +198,57 @@ def test_an_axis_has_its_marks_at_times_that_people_know(steps: Steps, labels: l
 )
 def test_a_rate_is_computed_over_a_time_with_a_step_in_it(step: int, value: int, axis: list[str]) -> None:
     drawn = charts.over_time(OverTime("x", "X", "count", Steps(0, step, 2), {"a": [0, value]}, is_rate=True))
-    assert re.findall(r'text-anchor="end">([\d.]+(?:/\w+)?)</text>', drawn) == axis
+    for frame in charts.FRAMES:
+        assert re.findall(r'text-anchor="end">([\d.]+(?:/\w+)?)</text>', on(frame, drawn)) == axis
+
+
+def texts_outside(frame: charts.Frame, drawn: str) -> list[str]:
+    """The texts that may reach beyond the edges of a drawing, with the widths that the page's fonts have at most."""
+    outside = []
+    for x, anchor, text in re.findall(r'<text[^>]* x="([\d.]+)"[^>]*?(?: text-anchor="(\w+)")?>([^<]*)<', drawn):
+        wide = charts.room_of(text)
+        left = float(x) - {"end": wide, "middle": wide / 2}.get(anchor, 0)
+        if left < 0 or left + wide > frame.width:
+            outside.append(text)
+    return outside
+
+
+@pytest.mark.parametrize("frame", charts.FRAMES, ids=lambda frame: frame.name)
+def test_no_label_reaches_beyond_the_edge(frame: charts.Frame) -> None:
+    for step, count in ((200, 40), (15_000, 60), (3_600_000, 61), (86_400_000, 60)):
+        steps = Steps(1_700_000_000_000, step, count)
+        series = {"requests": [2**33 + 5] * count}
+        drawn = charts.over_time(OverTime("x", "X", "bytes", steps, series, is_rate=True))
+        assert texts_outside(frame, on(frame, drawn)) == []
+    spread = Ranges("r", "R", "us", [("AlterReplicaLogDirs", [90, 700, 1_000_000, 70_000_000])])
+    assert texts_outside(frame, on(frame, charts.ranges(spread))) == []
+    bars = Bars("b", "B", "bytes", [("a-very-long-topic-name-with-partition-12345", 2**33), ("orders-0", 5)])
+    assert texts_outside(frame, on(frame, charts.bars(bars))) == []
+
+
+def test_labels_of_a_time_axis_do_not_touch_on_a_phone() -> None:
+    for step in (200, 15_000, 3_600_000):
+        steps = Steps(1_700_000_000_000, step, 60)
+        drawn = on(charts.PHONE, charts.over_time(OverTime("x", "X", "count", steps, {"a": [1] * 60})))
+        places = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="214"', drawn)]
+        assert len(places) > 1
+        assert min(second - first for first, second in pairwise(places)) >= 70
+
+
+def test_findings_are_marked_where_they_happened_and_lead_to_their_description() -> None:
+    at = datetime(1970, 1, 1, 0, 0, 1)  # as Spark returns it
+    findings = [
+        {**FINDING, "t0": at, "text": "first"},
+        {**FINDING, "t0": at, "level": "warning", "text": "second"},
+        {**FINDING, "t0": at, "level": "info", "text": "third"},
+        {**FINDING, "t0": datetime(1999, 1, 1), "text": "elsewhere"},
+    ]
+    chart = OverTime("x", "X", "count", Steps(0, 500, 4), {"a": [0, 7, 1, 0]})
+    made = page(
+        {"kind": "captures", "paths": ["a b.pcap"]}, SegmentsSummary(findings={"error": 2}), findings,
+        [Chapter("T", "", [chart])], 0.0,
+    )  # fmt: skip
+    marks = re.findall(r'<a href="#(finding-\d)" class="mark (\w+)"><title>([^<]*)</title>', made)
+    assert marks == [("finding-0", "error", "error: corruption: first\nwarning: corruption: second")] * 2
+    assert 'id="finding-0"' in made
+    assert "<code>kafkawire inspect &#x27;a b.pcap&#x27; --tree 3/0</code>" in made

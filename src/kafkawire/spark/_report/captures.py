@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
-from kafkawire.messages.errors import error
+from kafkawire.messages.errors import ErrorCode, error
 from kafkawire.spark._report.aggregates import (
     OTHER,
     SHOWN,
@@ -46,6 +46,11 @@ _STATES: Final = {
     "gap": "bytes missing where the answer would be",
     "sasl_token": "raw SASL token, not decoded",
 }
+_STEPS: Final = (
+    ErrorCode.MEMBER_ID_REQUIRED,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+)
+"""Codes by which a coordinator leads a member through a join; a healthy group has them."""
 
 
 def capture_chapters(tables: WrittenTables, summary: Summary, *, values: bool) -> list[Chapter]:
@@ -121,7 +126,7 @@ def _throughput(exchanges: DataFrame, steps: Steps) -> Chapter:
 
 
 def _latency(exchanges: DataFrame) -> Chapter:
-    failed = F.count(F.when(F.col("error_code") != 0, 1))
+    failed = F.count(F.when(_is_error(), 1))
     rows = (
         exchanges.filter(F.col("api").isNotNull())
         .groupBy("api")
@@ -154,10 +159,19 @@ def _latency(exchanges: DataFrame) -> Chapter:
     return Chapter("Latency by API", text, blocks)
 
 
+def _is_error() -> Column:
+    """Whether a response carries an error, not only a step of a handshake."""
+    negotiates = (F.col("api") == "ApiVersions") & (F.col("error_code") == int(ErrorCode.UNSUPPORTED_VERSION))
+    is_step = F.col("error_code").isin(*map(int, _STEPS)) | negotiates
+    return (F.col("error_code") != 0) & ~is_step
+
+
 def _errors(exchanges: DataFrame, steps: Steps) -> Chapter:
-    failed = exchanges.filter((F.col("error_code") != 0) & F.col("error_code").isNotNull())
+    failed = exchanges.filter(_is_error())
     chapter = Chapter(
-        "Errors over time", "Answers that carry an error: their own, or the first of a partition in them."
+        "Errors over time",
+        "Answers that carry an error: their own, or the first of a partition in them. Steps of joining a group"
+        " (MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS) and of agreeing on a version are not counted.",
     )
     counts = (
         failed.groupBy("error_code", "api")
@@ -281,7 +295,7 @@ def _groups(exchanges: DataFrame, steps: Steps) -> Chapter:
             F.max("generation").alias("generation"),
             *(calls(name).alias(name) for name in ("JoinGroup", "SyncGroup", "LeaveGroup", "OffsetCommit")),
             F.count(F.when(F.col("api").isin("Heartbeat", "ConsumerGroupHeartbeat"), 1)).alias("beats"),
-            F.count(F.when(F.col("error_code") != 0, 1)).alias("errors"),
+            F.count(F.when(_is_error(), 1)).alias("errors"),
         )
         .orderBy("group_id")
         .limit(4 * SHOWN)

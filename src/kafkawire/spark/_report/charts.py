@@ -5,6 +5,8 @@ Rules:
 - Every mark has a `title` with its exact value; a legend names series wherever there are two or more.
 - A chart draws only the numbers of its block: steps without data are zeros.
 - A name that has no room is shortened, never cut at the edge. Its `title` has all of it.
+- A chart is drawn twice, for a desk and for a phone, with text of the same size. The page shows the one that fits.
+- Findings are marks on charts over time; a mark is a link to its finding. Those at one place share a mark.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.spark._report.chapters import moment, short, show
 
@@ -21,21 +23,49 @@ if TYPE_CHECKING:
 
     from kafkawire.spark._report.chapters import Bars, OverTime, Ranges, Steps, Unit
 
-_WIDTH: Final = 1000
 _HEIGHT: Final = 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 10, 26
+_RIGHT, _TOP, _BOTTOM = 12, 10, 26
 _ROW: Final = 26
-_NAMES: Final = 190
 _HALF_LABEL: Final = 36
+_LABEL: Final = 86
+"""The room of a label on an axis."""
+_MARK: Final = 7
 _TEXT: Final = 12.5
 """The size of text, as in report.css."""
-_THIN: Final = frozenset("ijl.,:;|'!frt-I ")
+_THIN: Final = frozenset("ijl.,:;/|'!frt-I ")
 _DAY: Final = 86_400_000
 COLOURS: Final = 8
 _TOPS: Final = (1, 2, 4, 8, 10, 20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 1024)
 
 
-def over_time(chart: OverTime) -> str:
+class Frame(NamedTuple):
+    """The measures of a drawing, in pixels of the screen that it is for."""
+
+    name: str
+    width: int
+    left: int
+    """The room left of the plot for numbers."""
+    names: int
+    """The room left of the plot for names."""
+    values: int
+    """The room right of bars for numbers."""
+
+
+class Mark(NamedTuple):
+    """A finding on a chart over time: its time in milliseconds, level, text, and the address of its description."""
+
+    when: int
+    level: str
+    text: str
+    link: str
+
+
+DESK: Final = Frame("desk", 1000, 84, 190, 110)
+PHONE: Final = Frame("phone", 340, 84, 112, 76)
+FRAMES: Final = (DESK, PHONE)
+
+
+def over_time(chart: OverTime, marks: Sequence[Mark] = ()) -> str:
     """Lines, or stacked bars, over time."""
     suffix, long = _rate(chart.steps) if chart.is_rate else ("", chart.steps.step)
     factor = long / chart.steps.step
@@ -43,24 +73,32 @@ def over_time(chart: OverTime) -> str:
     totals = [sum(column) for column in zip(*values.values(), strict=True)] if chart.stacked else []
     largest = max(totals if chart.stacked else (max(series) for series in values.values()), default=0)
     top = nice_top(largest, 1024 if chart.unit == "bytes" else 1000)
-    body = [*_grid(top, chart.unit, suffix), *_time_axis(chart.steps)]
-    body += _stack(chart, values, top) if chart.stacked else _lines(chart, values, top)
-    return _legend(list(values)) + _svg(_HEIGHT, body, chart.title)
+    drawn = []
+    for frame in FRAMES:
+        body = [*_grid(frame, top, chart.unit, suffix), *_time_axis(frame, chart.steps)]
+        body += _stack(frame, chart, values, top) if chart.stacked else _lines(frame, chart, values, top)
+        body += _marks(frame, chart.steps, marks)
+        drawn.append(_svg(frame, _HEIGHT, body, chart.title))
+    return _legend(list(values)) + "".join(drawn)
 
 
 def bars(chart: Bars) -> str:
     """Horizontal bars."""
+    return "".join(_svg(frame, len(chart.items) * _ROW, _bars(frame, chart), chart.title) for frame in FRAMES)
+
+
+def _bars(frame: Frame, chart: Bars) -> list[str]:
     largest = max((value for _, value in chart.items), default=0) or 1
-    room = _WIDTH - _NAMES - 110
+    room = frame.width - frame.names - frame.values
     body = []
     for number, (name, value) in enumerate(chart.items):
         y, length = number * _ROW, max(room * value / largest, 1)
         body += [
-            f"<g><title>{escape(name)}: {show(value, chart.unit)}</title>{_label(name, y)}",
-            f'<rect class="c0" x="{_NAMES}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 8}" rx="3"/>',
-            f'<text class="value" x="{_NAMES + length + 8:.1f}" y="{y + 18}">{show(value, chart.unit)}</text></g>',
+            f"<g><title>{escape(name)}: {show(value, chart.unit)}</title>{_label(frame, name, y)}",
+            f'<rect class="c0" x="{frame.names}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 8}" rx="3"/>',
+            f'<text class="value" x="{frame.names + length + 8:.1f}" y="{y + 18}">{show(value, chart.unit)}</text></g>',
         ]
-    return _svg(len(chart.items) * _ROW, body, chart.title)
+    return body
 
 
 def ranges(chart: Ranges) -> str:
@@ -68,16 +106,26 @@ def ranges(chart: Ranges) -> str:
     everything = [max(value, 1) for _, values in chart.items for value in values]
     low = math.floor(math.log10(min(everything, default=1)))
     high = max(math.ceil(math.log10(max(everything, default=10))), low + 1)
+    height = len(chart.items) * _ROW + _BOTTOM
+    drawn = (_svg(frame, height, _ranges(frame, chart, low, high), chart.title) for frame in FRAMES)
+    return _legend(["p50", "p90", "p99", "max"]) + "".join(drawn)
+
+
+def _ranges(frame: Frame, chart: Ranges, low: int, high: int) -> list[str]:
+    room = frame.width - frame.names - 40
 
     def place(value: float) -> float:
-        return _NAMES + (_WIDTH - _NAMES - 40) * (math.log10(max(value, 1)) - low) / (high - low)
+        return frame.names + room * (math.log10(max(value, 1)) - low) / (high - low)
 
     height = len(chart.items) * _ROW
     body = []
+    apart = math.ceil((high - low) * _LABEL * 0.7 / room)
     for power in range(low, high + 1):
         x = place(10**power)
         body.append(f'<line class="grid" x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{height}"/>')
-        body.append(f'<text x="{x:.1f}" y="{height + 18}" text-anchor="middle">{short(10**power, chart.unit)}</text>')
+        if (power - low) % apart == 0:
+            text = short(10**power, chart.unit)
+            body.append(f'<text x="{x:.1f}" y="{height + 18}" text-anchor="middle">{text}</text>')
     for number, (name, values) in enumerate(chart.items):
         y = number * _ROW + _ROW / 2
         shown = ", ".join(
@@ -86,7 +134,7 @@ def ranges(chart: Ranges) -> str:
         )
         xs = [place(value) for value in values]
         body += [
-            f"<g><title>{escape(name)}: {shown}</title>{_label(name, number * _ROW)}",
+            f"<g><title>{escape(name)}: {shown}</title>{_label(frame, name, number * _ROW)}",
             f'<line class="range" x1="{xs[0]:.1f}" y1="{y}" x2="{xs[3]:.1f}" y2="{y}"/>',
             *(
                 f'<circle class="c{rank}" cx="{x:.1f}" cy="{y}" r="{5 if rank < 3 else 3.5}"/>'
@@ -94,7 +142,7 @@ def ranges(chart: Ranges) -> str:
             ),
             "</g>",
         ]
-    return _legend(["p50", "p90", "p99", "max"]) + _svg(height + _BOTTOM, body, chart.title)
+    return body
 
 
 def nice_top(value: float, thousand: int = 1000) -> float:
@@ -115,7 +163,7 @@ def fitting(text: str, room: float) -> str:
     >>> fitting("orders-0", 180), fitting("W" * 30, 60)
     ('orders-0', 'WWW\u2026')
     """
-    if sum(map(_width, text)) <= room:
+    if room_of(text) <= room:
         return text
     shown, left = "", room - _width("\u2026")
     for character in text:
@@ -126,6 +174,11 @@ def fitting(text: str, room: float) -> str:
     return shown + "\u2026"
 
 
+def room_of(text: str) -> float:
+    """The room that a text needs at most."""
+    return sum(map(_width, text))
+
+
 def _width(character: str) -> float:
     if character in _THIN:
         return 0.42 * _TEXT
@@ -134,9 +187,10 @@ def _width(character: str) -> float:
     return (0.66 if character.isdigit() else 1.02) * _TEXT
 
 
-def _svg(height: float, body: Sequence[str], title: str) -> str:
+def _svg(frame: Frame, height: float, body: Sequence[str], title: str) -> str:
+    label = escape(title, quote=True)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {max(height, 1):.0f}" role="img" aria-label="{escape(title, quote=True)}">'
+        f'<svg class="{frame.name}" viewBox="0 0 {frame.width} {max(height, 1):.0f}" role="img" aria-label="{label}">'
         f"{''.join(body)}</svg>"
     )
 
@@ -152,17 +206,17 @@ def _legend(names: Sequence[str]) -> str:
     return f'<ul class="legend">{keys}</ul>'
 
 
-def _label(name: str, y: float) -> str:
-    shown = fitting(name, _NAMES - 10)
-    return f'<text x="{_NAMES - 10}" y="{y + 18}" text-anchor="end">{escape(shown)}</text>'
+def _label(frame: Frame, name: str, y: float) -> str:
+    shown = fitting(name, frame.names - 10)
+    return f'<text x="{frame.names - 10}" y="{y + 18}" text-anchor="end">{escape(shown)}</text>'
 
 
-def _grid(top: float, unit: Unit, suffix: str) -> Iterator[str]:
+def _grid(frame: Frame, top: float, unit: Unit, suffix: str) -> Iterator[str]:
     for part in range(5):
         y = _y(top * part / 4, top)
         text = short(top * part / 4, unit) + (suffix if part else "")
-        yield f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
+        yield f'<line class="grid" x1="{frame.left}" y1="{y:.1f}" x2="{frame.width - _RIGHT}" y2="{y:.1f}"/>'
+        yield f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
 
 
 def _rate(steps: Steps) -> tuple[str, int]:
@@ -171,27 +225,29 @@ def _rate(steps: Steps) -> tuple[str, int]:
     return next((each for each in known if steps.step >= each[1]), ("/s", 1000))
 
 
-def _time_axis(steps: Steps) -> Iterator[str]:
-    apart, marks = steps.marks()
+def _time_axis(frame: Frame, steps: Steps) -> Iterator[str]:
+    apart, times = steps.marks()
     form = "%Y-%m-%d" if apart >= _DAY else "%H:%M" if apart >= 60_000 else "%H:%M:%S"
     if apart < _DAY < steps.step * steps.count:
         form = f"%m-%d {form}"
-    for when in marks:
-        x = _x((when - steps.start) / steps.step, steps)
+    every = math.ceil(len(times) * _LABEL / (frame.width - frame.left - _RIGHT))
+    for when in times[::every]:
+        x = _x(frame, (when - steps.start) / steps.step, steps)
         try:
             text = datetime.fromtimestamp(when / 1000, UTC).strftime(form)
         except (OverflowError, ValueError, OSError):
             text = str(when)
         if apart < 1000:
             text += f".{when % 1000:03}".rstrip("0").rstrip(".")
-        anchor = "start" if x < _LEFT + _HALF_LABEL else "end" if x > _WIDTH - _HALF_LABEL else "middle"
+        anchor = "start" if x < frame.left + _HALF_LABEL else "end" if x > frame.width - _HALF_LABEL else "middle"
         y = _HEIGHT - _BOTTOM
         yield f'<line class="grid" x1="{x:.1f}" y1="{y}" x2="{x:.1f}" y2="{y + 5}"/>'
         yield f'<text x="{x:.1f}" y="{_HEIGHT - 6}" text-anchor="{anchor}">{text}</text>'
 
 
-def _stack(chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
-    width = max((_WIDTH - _LEFT - _RIGHT) / chart.steps.count - 2, 1)
+def _stack(frame: Frame, chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
+    step_width = (frame.width - frame.left - _RIGHT) / chart.steps.count
+    width = max(step_width - 2, step_width * 0.8)
     for step in range(chart.steps.count):
         below = 0.0
         for index, (name, series) in enumerate(values.items()):
@@ -199,21 +255,23 @@ def _stack(chart: OverTime, values: dict[str, list[float]], top: float) -> Itera
                 y = _y(below + series[step], top)
                 height = max(_y(below, top) - y - (1 if below else 0), 0.5)
                 yield (
-                    f'<rect class="c{index % COLOURS}" x="{_x(step, chart.steps) + 1:.1f}" y="{y:.1f}"'
+                    f'<rect class="c{index % COLOURS}" x="{_x(frame, step, chart.steps) + 1:.1f}" y="{y:.1f}"'
                     f' width="{width:.1f}" height="{height:.1f}"><title>{_title(chart, name, step)}</title></rect>'
                 )
                 below += series[step]
 
 
-def _lines(chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
-    half = (_WIDTH - _LEFT - _RIGHT) / chart.steps.count / 2
+def _lines(frame: Frame, chart: OverTime, values: dict[str, list[float]], top: float) -> Iterator[str]:
+    half = (frame.width - frame.left - _RIGHT) / chart.steps.count / 2
     for index, series in enumerate(values.values()):
-        points = [f"{_x(step, chart.steps) + half:.1f},{_y(value, top):.1f}" for step, value in enumerate(series)]
+        points = [
+            f"{_x(frame, step, chart.steps) + half:.1f},{_y(value, top):.1f}" for step, value in enumerate(series)
+        ]
         yield f'<polyline class="l{index % COLOURS}" points="{" ".join(points)}"/>'
     for step in range(chart.steps.count):
         text = "\n".join([moment(chart.steps.start + step * chart.steps.step), *_each(chart, step)])
         yield (
-            f'<rect class="hit" x="{_x(step, chart.steps):.1f}" y="{_TOP}" width="{2 * half:.1f}"'
+            f'<rect class="hit" x="{_x(frame, step, chart.steps):.1f}" y="{_TOP}" width="{2 * half:.1f}"'
             f' height="{_HEIGHT - _TOP - _BOTTOM}"><title>{escape(text)}</title></rect>'
         )
 
@@ -228,8 +286,26 @@ def _title(chart: OverTime, name: str, step: int) -> str:
     return escape(f"{name}: {show(chart.series[name][step], chart.unit)}, {when}")
 
 
-def _x(step: float, steps: Steps) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * step / steps.count
+def _marks(frame: Frame, steps: Steps, marks: Sequence[Mark]) -> Iterator[str]:
+    """A line with a head per place; the worst finding of a place is its link."""
+    places: dict[int, list[Mark]] = {}
+    for mark in marks:
+        x = _x(frame, (mark.when - steps.start) / steps.step, steps)
+        if frame.left <= x <= frame.width - _RIGHT:
+            places.setdefault(round(x / (2 * _MARK)), []).append(mark)
+    for found in places.values():
+        x = _x(frame, (found[0].when - steps.start) / steps.step, steps)
+        text = escape("\n".join(f"{each.level}: {each.text}" for each in found))
+        link = escape(found[0].link, quote=True)
+        yield (
+            f'<a href="#{link}" class="mark {found[0].level}"><title>{text}</title>'
+            f'<line x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{_HEIGHT - _BOTTOM}"/>'
+            f'<path d="M{x - _MARK:.1f} {_TOP - 8}h{2 * _MARK}l-{_MARK} 10z"/></a>'
+        )
+
+
+def _x(frame: Frame, step: float, steps: Steps) -> float:
+    return frame.left + (frame.width - frame.left - _RIGHT) * step / steps.count
 
 
 def _y(value: float, top: float) -> float:

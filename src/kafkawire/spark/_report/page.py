@@ -3,13 +3,16 @@
 Rules:
 - The file has no external references: it contains style, script, charts, and the numbers as JSON.
 - Findings come first, the worst at the top, each with evidence and advice. The input and the other chapters follow.
+- Errors and warnings are marked on the charts over time. A finding has the command that explains its first exchange.
 - Text from data is escaped everywhere, so it is never executed.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
+from datetime import UTC
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 _NUMBERS: Final = ("count", "bytes", "us", "share")
 _TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
 _EVIDENCE: Final = 12
+_MARKED: Final = ("error", "warning")
 _MANY: Final = 9  # columns, beyond which a table is set in small type
 _KEPT: Final = 20  # the most exchanges that a finding keeps as evidence
 _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
@@ -55,6 +59,7 @@ def page(
     resources = files("kafkawire.spark._report")
     numbers = summary.as_dict()
     title = _TITLES[source["kind"]]
+    marks = _marks(findings)
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
@@ -64,8 +69,8 @@ def page(
         _navigation(chapters),
         _tiles(numbers),
         "</header><main>",
-        *_findings(summary, findings),
-        *(part for chapter in chapters for part in _chapter(chapter)),
+        *_findings(source, summary, findings),
+        *(part for chapter in chapters for part in _chapter(chapter, marks)),
         "</main>",
         f"<footer>kafkawire {escape(__version__)}, {moment(int(started * 1000))[:-4]} UTC.",
         " The tables of these numbers are in the directory of this file. All times are UTC.</footer>",
@@ -105,7 +110,9 @@ def _tiles(numbers: Mapping[str, Any]) -> str:
     return f'<dl class="tiles">{tiles}</dl>'
 
 
-def _findings(summary: Summary, findings: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
+def _findings(
+    source: Mapping[str, Any], summary: Summary, findings: Sequence[Mapping[str, Any]] | None
+) -> Iterator[str]:
     yield '<section id="findings"><h2>Findings</h2>'
     if findings is None or summary.findings is None:
         yield "<p>No rules ran, because this run did not write their tables.</p></section>"
@@ -124,16 +131,34 @@ def _findings(summary: Summary, findings: Sequence[Mapping[str, Any]] | None) ->
     if hidden:
         rules = sorted(summary.rules.items(), key=lambda item: -item[1])
         yield f'<div class="block">{_table(Grid("rules", headings("rule | findings:count"), rules))}</div>'
-    for finding in findings:
-        yield _finding(finding)
+    for number, finding in enumerate(findings):
+        yield _finding(source, number, finding)
     yield "</section>"
 
 
-def _finding(finding: Mapping[str, Any]) -> str:
+def _marks(findings: Sequence[Mapping[str, Any]] | None) -> list[charts.Mark]:
+    """The errors and warnings that have a time."""
+    return [
+        charts.Mark(
+            round(finding["t0"].replace(tzinfo=finding["t0"].tzinfo or UTC).timestamp() * 1000),
+            finding["level"],
+            f"{finding['rule']}: {finding['text']}",
+            f"finding-{number}",
+        )
+        for number, finding in enumerate(findings or ())
+        if finding["t0"] is not None and finding["level"] in _MARKED
+    ]
+
+
+def _finding(source: Mapping[str, Any], number: int, finding: Mapping[str, Any]) -> str:
     doubt = '<span class="soft">suspected</span>' if finding["certainty"] != "proven" else ""
     facts = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in _facts(finding))
+    command = _command(source, finding)
+    if command:
+        facts += f"<div><dt>every byte</dt><dd><code>{escape(command)}</code></dd></div>"
+    level = finding["level"]
     return (
-        f'<article class="finding {finding["level"]}"><h3><span class="badge">{finding["level"]}</span>'
+        f'<article class="finding {level}" id="finding-{number}"><h3><span class="badge">{level}</span>'
         f"{escape(finding['rule'])}{doubt}</h3><p>{escape(finding['text'])}</p>"
         f'<p class="advice">{escape(finding["advice"])}</p><dl>{facts}</dl></article>'
     )
@@ -155,19 +180,27 @@ def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "exchanges (conn_id/seq)", shown + (f" and {rest} more" if rest > 0 else "")
 
 
-def _chapter(chapter: Chapter) -> Iterator[str]:
+def _command(source: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
+    """The command that explains the first exchange of a finding; empty if it has none."""
+    evidence = finding["evidence"] or []
+    if "paths" not in source or not evidence:
+        return ""
+    return f"kafkawire inspect {shlex.join(source['paths'])} --tree {evidence[0]['conn_id']}/{evidence[0]['seq']}"
+
+
+def _chapter(chapter: Chapter, marks: Sequence[charts.Mark]) -> Iterator[str]:
     yield f'<section id="{_anchor(chapter.title)}"><h2>{escape(chapter.title)}</h2>'
     if chapter.text:
         yield f"<p>{escape(chapter.text)}</p>"
     for block in chapter.blocks:
         heading = f"<h3>{escape(block.title)}</h3>" if block.title else ""
-        yield f'<div class="block">{heading}{_drawn(block)}</div>'
+        yield f'<div class="block">{heading}{_drawn(block, marks)}</div>'
     yield "</section>"
 
 
-def _drawn(block: Block) -> str:
+def _drawn(block: Block, marks: Sequence[charts.Mark]) -> str:
     if isinstance(block, OverTime):
-        return charts.over_time(block)
+        return charts.over_time(block, marks)
     if isinstance(block, Bars):
         return charts.bars(block)
     if isinstance(block, Ranges):

@@ -95,7 +95,8 @@ def _not_kafka(connection: Row, rows: list[Row]) -> Finding | None:
     up, down = connection["start_c"] or b"", connection["start_s"] or b""
     tls_down = down[:2] in (b"\x15\x03", b"\x16\x03")
     if connection["kind"] == "http":
-        text = f"the client speaks HTTP to a Kafka port: its first bytes are {up[:4]!r}"
+        method = bytes(up).partition(b" ")[0][:12].decode("ascii", "replace")
+        text = f"the client speaks HTTP to a Kafka port: its first word is {method}"
         return about_connection("closed-not-kafka", "error", connection, text, "Point the HTTP client elsewhere.")
     if up[:2] == b"\x16\x03" and not tls_down:
         text = "the client starts TLS, and the broker does not answer in TLS"
