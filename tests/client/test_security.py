@@ -28,6 +28,7 @@ from kafkawire.messages import (
     SaslAuthenticateResponse,
     SaslHandshakeResponse,
 )
+from kafkawire.testing import RunningBroker
 
 CERTIFICATE = Path(__file__).parent / "tls.pem"  # self-signed for localhost and 127.0.0.1, made for these tests
 LOGIN: Final[dict[str, Any]] = {
@@ -246,3 +247,19 @@ def test_credentials_must_be_given() -> None:
                 await open_both(broker, security_protocol="SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-256")
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", ["asyncio", "sockets"])
+def test_a_client_with_tls_on_a_plaintext_listener_says_so(kind: str) -> None:
+    with RunningBroker() as broker:
+        host, _, port = broker.bootstrap_servers.partition(":")
+        options = ClientOptions(security_protocol="SSL", ssl_check_hostname=False)
+
+        async def connect() -> None:
+            await Connection.open(host, int(port), options)
+
+        def connect_and_block() -> None:
+            SocketConnection(host, int(port), options)
+
+        with pytest.raises(ConnectionLostError, match="is this listener plaintext"):
+            asyncio.run(connect()) if kind == "asyncio" else connect_and_block()

@@ -118,7 +118,11 @@ def why(error: OSError) -> str:
     'Connection refused'
     """
     is_systems = error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError)
-    return os.strerror(error.errno) if is_systems and error.errno is not None else error.strerror or str(error)
+    return (
+        os.strerror(error.errno)
+        if is_systems and error.errno is not None
+        else error.strerror or str(error) or "connection closed"
+    )
 
 
 def is_retriable(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkawire.client._cluster.connection import BaseConnection
-from kafkawire.client._cluster.tls_refusals import refused_handshake
+from kafkawire.client._cluster.tls_refusals import plaintext_hint, refused_handshake
 from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -61,12 +61,14 @@ class SocketConnection(BaseConnection):
         self._is_closed = False
         patience = options.connect_timeout_ms / 1000
         self._connect_seconds = patience if seconds is None else min(seconds, patience)
+        has_protocol = False
         try:
             self._socket = socket.create_connection((host, port), self._connect_seconds)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             tls = options.tls()
             if tls is not None:
                 self._socket = tls.wrap_socket(self._socket, server_hostname=host)
+            has_protocol = True
             run(self._shake_hands())
         except OSError as error:
             self.close()
@@ -75,7 +77,8 @@ class SocketConnection(BaseConnection):
             refused = refused_handshake(self.place, error, options)
             if refused is not None:
                 raise refused from error
-            raise ConnectionLostError(f"{self.place}: {why(error)}") from error
+            hint = "" if has_protocol else plaintext_hint(error, options)
+            raise ConnectionLostError(f"{self.place}: {why(error)}{hint}") from error
         except BaseException:
             self.close()
             raise

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kafkawire.client._cluster.handshake import handshake, lost_before, needs_token
 from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
-from kafkawire.client._cluster.tls_refusals import refused_handshake
+from kafkawire.client._cluster.tls_refusals import plaintext_hint, refused_handshake
 from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -213,7 +213,8 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             refused = refused_handshake(connection.place, error, options)
             if refused is not None:
                 raise refused from error
-            raise ConnectionLostError(f"{connection.place}: {why(error)}") from error
+            hint = "" if connection._transport is not None else plaintext_hint(error, options)
+            raise ConnectionLostError(f"{connection.place}: {why(error)}{hint}") from error
         except BaseException:
             connection.close()
             raise

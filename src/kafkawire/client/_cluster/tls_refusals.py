@@ -5,7 +5,7 @@ Rules:
   for a handshake without a common version of TLS or cipher suite.
 - In TLS 1.3 the broker judges the certificate of the client after the client's handshake is over. Its alert arrives in
   place of the first answer.
-- Any other failure of TLS may be temporary.
+- Any other failure of TLS may be temporary. A connection that ends during the handshake may be to a plaintext listener.
 """
 
 from __future__ import annotations
@@ -30,8 +30,18 @@ _ALERTS: Final = (
     "DECRYPT_ERROR",
 )
 _NOTHING_IN_COMMON: Final = ("HANDSHAKE_FAILURE", "PROTOCOL_VERSION", "INSUFFICIENT_SECURITY")
+_NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
 _UNTRUSTED: Final = (18, 19, 20, 21)  # X509_V_ERR_*: self-signed, or no issuer is known
 _OTHER_NAME: Final = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
+
+
+def plaintext_hint(error: OSError, options: ClientOptions) -> str:
+    """A hint for a connection that was lost before its TLS handshake was over; empty if TLS is not the reason."""
+    ended = isinstance(error, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError))
+    is_other = isinstance(error, ssl.SSLError) and error.reason in _NOT_TLS
+    if not options.security_protocol.endswith("SSL") or not (ended or is_other):
+        return ""
+    return "; the connection ended during the TLS handshake: is this listener plaintext?"
 
 
 def refused_handshake(place: str, error: BaseException | None, options: ClientOptions) -> Exception | None:
