@@ -7,7 +7,8 @@ Rules:
   wait for all of them at the end.
 - Throughput is that of four producers on one event loop, so that one works while another waits for its commit. One
   producer alone also waits for the answers to its last records and to EndTxn, in every transaction. That is latency,
-  and its row has no floor.
+  and its row has no floor. On Apache Kafka 4.3.1 our client reached 0.29 of its throughput without transactions with
+  one producer, and 0.66 with four; on our broker, beside it, 0.86 and 0.82. The machine was busy.
 - A tenth of the records that are read was aborted. Both readers read the whole partition; readers of committed records
   return nine tenths of the rows.
 - A broker starts with transactional ids that each have had one transaction, thus four records. The time ends with its
