@@ -74,11 +74,11 @@ def produce(bootstrap: str, topic: str, **settings: object) -> float:
     return RECORDS / (perf_counter() - start)
 
 
-def consume(bootstrap: str, topic: str) -> float:
+def consume(bootstrap: str, topic: str, **settings: object) -> float:
     """Records a second that are read from the start of a topic."""
     from confluent_kafka import Consumer, TopicPartition
 
-    config = {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False}
+    config = {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False, **settings}
     consumer = Consumer({**config, "queued.min.messages": 2 * RECORDS})
     consumer.list_topics(topic, 30)
     start = perf_counter()

@@ -37,8 +37,7 @@ def test_keywords_and_dotted_names_are_one_set() -> None:
         (ProducerOptions, {"BOOTSTRAP_SERVERS": "k"}, "did you mean 'bootstrap_servers'?"),
         (ProducerOptions, {"retries": 3}, "no option 'retries' for the producer: records are resent until"),
         (ProducerOptions, {"transactional.id": "t", "acks": 1}, "transactional_id needs acks=all"),
-        (ClientOptions, {"ssl.truststore.type": "JKS"}, "option ssl.truststore.type: expected one of PEM, found 'JKS'"),
-        (ClientOptions, {"ssl.keystore.password": "x"}, "ssl_password is that of the private key"),
+        (ClientOptions, {"ssl.truststore.type": "BKS"}, "expected one of JKS, PEM, PKCS12, found 'BKS'"),
         (ProducerOptions, {"linger_ms": -1}, "option linger_ms: expected 0 or more, found -1"),
         (ProducerOptions, {"linger.ms": "nan"}, "option linger.ms: expected 0 or more, found 'nan'"),
         (ClientOptions, {"max.in.flight": 0}, "option max.in.flight: expected 1 or more, found 0"),
@@ -121,10 +120,18 @@ def test_tls_only_where_the_protocol_has_it() -> None:
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
-        ({"ssl_cafile": "/nowhere.pem"}, "ssl_cafile '/nowhere.pem': No such file or directory"),
-        ({"ssl_cafile": __file__}, r"ssl_cafile '.*test_options.py': .*no certificate"),
-        ({"ssl_certfile": "/nowhere.pem"}, "ssl_certfile '/nowhere.pem', ssl_keyfile None: No such file or directory$"),
-        ({"ssl_certfile": __file__}, "PEM lib.*; is ssl_password right"),
+        ({"ssl_cafile": "/nowhere.pem"}, "ssl_cafile=/nowhere.pem: No such file or directory"),
+        ({"ssl_cafile": __file__}, r"ssl_cafile: expected certificates in PEM .*found none"),
+        ({"ssl_certfile": "/nowhere.pem"}, "ssl_certfile=/nowhere.pem: No such file or directory$"),
+        ({"ssl_certfile": __file__}, "expected one private key and its certificates in PEM, found 0 keys"),
+        (
+            {"ssl_certfile": "/nowhere.pem", "ssl_keyfile": "/key.pem"},
+            "ssl_certfile '/nowhere.pem', ssl_keyfile '/key.pem': No such file or directory$",
+        ),
+        ({"ssl_certdata": "x"}, "ssl_keydata: expected together with"),
+        ({"ssl_cafile": "x", "ssl_cadata": "y"}, "expected either a file or"),
+        ({"ssl_enabled_protocols": "TLSv1.1"}, "expected TLSv1.2 and TLSv1.3, found TLSv1.1"),
+        ({"ssl_cipher_suites": "TLS_NONE"}, "TLS_NONE is not a cipher suite"),
     ],
 )
 def test_a_file_of_tls_that_cannot_be_used_is_named(files: dict[str, str], complaint: str) -> None:

@@ -7,6 +7,8 @@ import logging
 import pytest
 
 from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client.option_names import read_options
+from kafkawire.client.options import ConsumerOptions
 from kafkawire.spark import SourceOptionError
 from kafkawire.spark._topics.options import TopicOptions, includes_headers
 
@@ -70,13 +72,36 @@ def test_the_poll_timeout_is_the_clients_patience() -> None:
     assert dict(parse(kafkaConsumer__pollTimeoutMs="700").client)["default.api.timeout.ms"] == "700"
 
 
-def test_a_jaas_login_is_understood_and_never_shown() -> None:
-    line = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="s3cret";'
-    options = parse(kafka__sasl__jaas__config=line)
-    assert dict(options.client)["sasl.password"] == "s3cret"
-    assert "s3cret" not in repr(options)
-    with pytest.raises(SourceOptionError, match=r"expected PlainLoginModule") as refused:
-        parse(kafka__sasl__jaas__config='Krb5LoginModule required keytab="s3cret";')
+@pytest.mark.parametrize(
+    ("mechanism", "module", "login"),
+    [
+        ("PLAIN", "plain.PlainLoginModule", 'username="ann" password="s3cret"'),
+        ("SCRAM-SHA-512", "scram.ScramLoginModule", "username='ann' password='s3cret' tokenauth=true"),
+        ("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule", 'clientId="ann" clientSecret="s3cret"'),
+    ],
+)
+def test_a_jaas_login_is_understood_and_never_shown(mechanism: str, module: str, login: str) -> None:
+    line = f"org.apache.kafka.common.security.{module} required {login};"
+    options = parse(kafka__sasl__mechanism=mechanism, kafka__sasl__jaas__config=line)
+    client = read_options(ConsumerOptions, dict(options.client), {})
+    jaas = client.jaas()
+    assert jaas is not None
+    assert "s3cret" in jaas.options.values()
+    assert "s3cret" not in repr(options) + repr(client) + repr(jaas)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('Krb5LoginModule required keytab="s3cret";', "PLAIN needs PlainLoginModule, found Krb5LoginModule"),
+        ('PlainLoginModule required username="s3cret"', "semicolon"),
+        ('PlainLoginModule required username="ann" password="s3cret', "quote"),
+        ('PlainLoginModule required user="ann" password="s3cret";', "expected username and password"),
+    ],
+)
+def test_a_wrong_jaas_login_is_refused_without_its_secret(line: str, words: str) -> None:
+    with pytest.raises(SourceOptionError, match=words) as refused:
+        parse(kafka__sasl__jaas__config=line)
     assert "s3cret" not in str(refused.value)
 
 
@@ -121,8 +146,8 @@ REFUSED_IN_BOTH = [
     ({"kafka.value.deserializer": "X"}, "cannot be set"),
     ({"kafka.enable.auto.commit": "true"}, "cannot be set"),
     ({"kafka.interceptor.classes": "X"}, "cannot be set"),
-    ({"kafka.ssl.truststore.type": "JKS"}, "expected one of PEM, found 'JKS'"),
-    ({"kafka.ssl.truststore.password": "x"}, "no option 'ssl.truststore.password'"),
+    ({"kafka.ssl.truststore.type": "BKS"}, "expected one of JKS, PEM, PKCS12, found 'BKS'"),
+    ({"kafka.ssl.truststore.passwort": "x"}, "no option 'ssl.truststore.passwort'"),
     ({"kafka.isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
     ({"kafka.bootstrap.servers": " "}, "kafka.bootstrap.servers is missing"),
 ]

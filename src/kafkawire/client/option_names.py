@@ -15,10 +15,9 @@ from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
+from kafkawire.client._options.declaration import LEAST, is_secret, names_of
 from kafkawire.client.errors import OptionError
 from kafkawire.client.options import (
-    ALSO,
-    LEAST,
     ClientOptions,
     ConsumerOptions,
     ProducerOptions,
@@ -40,8 +39,6 @@ _INSTEAD: Final = {
     "api_version": "versions are negotiated with each broker",
     "consumer_timeout_ms": "getmany and arrow take timeout_ms",
     "allow_auto_create_topics": "a consumer does not create topics",
-    "ssl_truststore_password": "a PEM file has no password; convert a Java store to PEM",
-    "ssl_keystore_password": "a PEM file has no password; ssl_password is that of the private key",
 }
 _OF_CLASSIC: Final = {
     "partition_assignment_strategy": "the broker assigns; set group_remote_assignor",
@@ -64,7 +61,8 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
     >>> read_options(ProducerOptions, {"bootstrap.servers": "k:1", "linger.ms": "5"}, {"acks": 1}).linger_ms
     5.0
     """
-    known, types = _names(kind), get_type_hints(kind)
+    known, types = names_of(kind), get_type_hints(kind)
+    secrets = {each.name for each in fields(kind) if is_secret(each)}
     least = {each.name: each.metadata.get(LEAST, 0) for each in fields(kind)}
     values: dict[str, Any] = {}
     given: dict[str, str] = {}
@@ -75,12 +73,13 @@ def read_options(kind: type[_Options], config: Mapping[str, Any] | None, keyword
             option = known[name]
             if option in values:
                 raise OptionError(f"option {option} is given twice, as {given[option]!r} and as {name!r}")
-            made = values[option] = _coerce(name, value, types[option])
+            made = values[option] = _coerce(name, value, types[option], secret=option in secrets)
             given[option] = name
             if isinstance(made, (int, float)) and least[option] is not None and not made >= least[option]:
                 raise OptionError(f"option {name}: expected {least[option]} or more, found {value!r}")
     chosen = kind(**values)
     _ = chosen.servers
+    chosen.check_login()
     _ = chosen._trace_sink()
     if isinstance(chosen, ProducerOptions):
         _ = chosen.is_idempotent
@@ -106,15 +105,7 @@ def option_named(name: str) -> str:
     >>> option_named("linger.ms"), option_named("compression.codec"), option_named("acsk")
     ('linger_ms', 'compression_type', 'acsk')
     """
-    return next((names[name] for names in map(_names, _ROLES.values()) if name in names), name)
-
-
-def _names(kind: type[ClientOptions]) -> dict[str, str]:
-    names = {}
-    for each in fields(kind):
-        for name in (each.name, each.name.replace("_", "."), *each.metadata.get(ALSO, ())):
-            names[name] = each.name
-    return names
+    return next((names[name] for names in map(names_of, _ROLES.values()) if name in names), name)
 
 
 def unknown_option(kind: type[ClientOptions], name: str) -> str | None:
@@ -124,18 +115,18 @@ def unknown_option(kind: type[ClientOptions], name: str) -> str | None:
     >>> unknown_option(ConsumerOptions, "linger.ms")
     "option 'linger.ms' is one of the producer, not of the consumer"
     """
-    if name in _names(kind):
+    if name in names_of(kind):
         return None
     plain = name.lower().replace(".", "_")
     if kind is ShareConsumerOptions and plain in _OF_SHARE_GROUP:
         return f"no option {name!r} for {_words(kind)}: {_OF_SHARE_GROUP[plain]}"
     for role, other in _ROLES.items():
-        if other is not kind and name in _names(other) and name not in _names(ClientOptions):
+        if other is not kind and name in names_of(other) and name not in names_of(ClientOptions):
             return f"option {name!r} is one of the {role}, not of {_words(kind)}"
     instead = _INSTEAD.get(plain)
     if instead is not None:
         return f"no option {name!r} for {_words(kind)}: {instead}"
-    close = get_close_matches(name.lower(), _names(kind), n=1)
+    close = get_close_matches(name.lower(), names_of(kind), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"no option {name!r} for {_words(kind)}{hint}"
 
@@ -144,7 +135,8 @@ def _words(kind: type[ClientOptions]) -> str:
     return next((f"the {role}" for role, other in _ROLES.items() if other is kind), "a client")
 
 
-def _coerce(name: str, value: Any, wanted: Any) -> Any:
+def _coerce(name: str, value: Any, wanted: Any, *, secret: bool = False) -> Any:
+    shown = type(value).__name__ if secret else repr(value)
     choices = [each for kind in get_args(wanted) for each in get_args(kind) or (kind,) if isinstance(each, str)]
     if choices and not (value is None and NoneType in get_args(wanted)):
         return _choice(name, value, choices)
@@ -160,13 +152,13 @@ def _coerce(name: str, value: Any, wanted: Any) -> Any:
             return float(value)
     except (TypeError, ValueError):
         expected = "true or false" if bool in kinds else "a number"
-        raise OptionError(f"option {name}: expected {expected}, found {value!r}") from None
+        raise OptionError(f"option {name}: expected {expected}, found {shown}") from None
     if any(get_origin(each) is Callable for each in kinds) and str not in kinds and not callable(value):
-        raise OptionError(f"option {name}: expected a callable, found {value!r}")
+        raise OptionError(f"option {name}: expected a callable, found {shown}")
     plain = [each for each in kinds if isinstance(each, type)]
     if len(plain) == len(kinds) and not isinstance(value, tuple(plain)):
         expected = " or ".join(each.__name__ for each in plain if each is not NoneType)
-        raise OptionError(f"option {name}: expected {expected}, found {value!r}")
+        raise OptionError(f"option {name}: expected {expected}, found {shown}")
     return value
 
 

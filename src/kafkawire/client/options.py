@@ -1,8 +1,8 @@
 """The options of every client: one table, two spellings.
 
 Rules:
-- A field of these classes is an option. Its name is the Python keyword; with dots for underscores it is Kafka's name.
-  `also` has other names, known from librdkafka, aiokafka and Java.
+- A field of these classes is an option (`_options.declaration`). Those of TLS and SASL are in `_options.security`.
+  Further names are known from librdkafka, aiokafka and Java.
 - `option_names` reads options by these names; it refuses unknown ones, and converts text.
 - `trace` has an environment variable besides, so that any program can be traced without a change to it.
 - Every option here has an effect; features that the clients do not have have no option.
@@ -11,85 +11,44 @@ Rules:
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from kafkawire.client.errors import AuthenticationFailedError, OptionError
+from kafkawire.client._options.declaration import option
+from kafkawire.client._options.security import SecurityOptions
+from kafkawire.client.errors import OptionError
 from kafkawire.records import Codec
-from kafkawire.wire.jaas import JaasError, parse_jaas
 
 if TYPE_CHECKING:
     from kafkawire.client._trace.events import ConnectionTrace, TraceEvent
 
 TRACE_VARIABLE: Final = "KAFKAWIRE_TRACE"
-ALSO, LEAST = "also", "least"
 Serializer = Callable[[Any], bytes | None]
 Deserializer = Callable[[bytes], Any]
 
 
-def _named(default: Any, *also: str, secret: bool = False, least: int | None = 0) -> Any:
-    return field(default=default, metadata={ALSO: also, LEAST: least}, repr=not secret)
-
-
 @dataclass(frozen=True, kw_only=True)
-class ClientOptions:
+class ClientOptions(SecurityOptions):
     """Options of every client: addresses, security, timeouts."""
 
-    bootstrap_servers: str | Sequence[str] = _named("localhost:9092", "brokers", "bootstrap.server")
+    bootstrap_servers: str | Sequence[str] = option("localhost:9092", "brokers", "bootstrap.server")
     client_id: str = "kafkawire"
-    request_timeout_ms: int = _named(40_000, "socket.timeout.ms", least=1)
-    connect_timeout_ms: int = _named(10_000, "socket.connection.setup.timeout.ms", least=1)
+    request_timeout_ms: int = option(40_000, "socket.timeout.ms", least=1)
+    connect_timeout_ms: int = option(10_000, "socket.connection.setup.timeout.ms", least=1)
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1_000
     default_api_timeout_ms: int = 60_000
-    metadata_max_age_ms: int = _named(300_000, "topic.metadata.refresh.interval.ms")
+    metadata_max_age_ms: int = option(300_000, "topic.metadata.refresh.interval.ms")
     metadata_recovery_strategy: Literal["rebootstrap", "none"] = "rebootstrap"
     metadata_recovery_rebootstrap_trigger_ms: int = 300_000
     metadata_cluster_check_enable: bool = True
-    max_in_flight_requests_per_connection: int = _named(5, "max.in.flight", least=1)
-    connections_max_idle_ms: int = _named(540_000, least=1)
+    max_in_flight_requests_per_connection: int = option(5, "max.in.flight", least=1)
+    connections_max_idle_ms: int = option(540_000, least=1)
     trace: str | Callable[[Any], None] | None = None
-    receive_message_max_bytes: int = _named(104_857_600, least=1)
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    ssl_context: ssl.SSLContext | None = None
-    ssl_cafile: str | None = _named(None, "ssl.ca.location", "ssl.truststore.location")
-    ssl_cadata: str | None = _named(None, "ssl.ca.pem", "ssl.truststore.certificates")
-    ssl_truststore_type: Literal["PEM"] = "PEM"
-    ssl_certfile: str | None = _named(None, "ssl.certificate.location", "ssl.keystore.location")
-    ssl_keystore_type: Literal["PEM"] = "PEM"
-    ssl_keyfile: str | None = _named(None, "ssl.key.location")
-    ssl_password: str | None = _named(None, "ssl.key.password", secret=True)
-    ssl_check_hostname: bool = True
-    ssl_endpoint_identification_algorithm: Literal["https", "none"] = "https"
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = _named(
-        "PLAIN", "sasl.mechanisms"
-    )
-    sasl_plain_username: str | None = _named(None, "sasl.username", "sasl_username")
-    sasl_plain_password: str | None = _named(None, "sasl.password", "sasl_password", secret=True)
-    sasl_token_auth: bool = False
-    sasl_jaas_config: str | None = _named(None, secret=True)
-    sasl_oauth_token_provider: Callable[[], Any] | None = None
-    sasl_login_callback_handler_class: (
-        Literal[
-            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
-            "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
-            "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
-        ]
-        | None
-    ) = None
-    sasl_oauthbearer_token_endpoint_url: str | None = None
-    sasl_oauthbearer_client_id: str | None = _named(None, "sasl.oauthbearer.client.credentials.client.id")
-    sasl_oauthbearer_client_secret: str | None = _named(
-        None, "sasl.oauthbearer.client.credentials.client.secret", secret=True
-    )
-    sasl_oauthbearer_scope: str | None = None
-    sasl_oauthbearer_extensions: str | None = None
-    sasl_oauthbearer_cafile: str | None = _named(None, "https.ca.location")
-    sasl_oauthbearer_method: Literal["default", "oidc"] = "default"
+    receive_message_max_bytes: int = option(104_857_600, least=1)
 
     @property
     def servers(self) -> list[tuple[str, int]]:
@@ -121,67 +80,23 @@ class ClientOptions:
 
         return sink_of(wanted, TRACE_VARIABLE if self.trace is None else "option trace")
 
-    def login(self) -> tuple[str, str, bool]:
-        """The user and the password of SASL, and whether they are a delegation token."""
-        if self.sasl_jaas_config is not None:
-            try:
-                given = parse_jaas(self.sasl_jaas_config, "sasl_jaas_config").options
-            except JaasError as error:
-                raise OptionError(str(error)) from None
-            if not {"username", "password"} <= given.keys():
-                raise OptionError("sasl_jaas_config: expected username and password")
-            return given["username"], given["password"], self._is_token(given.get("tokenauth", "").lower() == "true")
-        if self.sasl_plain_username is None or self.sasl_plain_password is None:
-            needed = "sasl_plain_username and sasl_plain_password, or sasl_jaas_config"
-            raise AuthenticationFailedError(f"SASL {self.sasl_mechanism} needs {needed}")
-        return self.sasl_plain_username, self.sasl_plain_password, self._is_token(self.sasl_token_auth)
-
-    def _is_token(self, is_token: bool) -> bool:
-        if is_token and not self.sasl_mechanism.startswith("SCRAM"):
-            found = f"found sasl_mechanism={self.sasl_mechanism}"
-            raise OptionError(f"a delegation token logs in by SCRAM-SHA-256 or SCRAM-SHA-512, {found}")
-        return is_token
-
-    def tls(self) -> ssl.SSLContext | None:
-        """The TLS context, or None for plain text."""
-        if not self.security_protocol.endswith("SSL"):
-            return None
-        if self.ssl_context is not None:
-            return self.ssl_context
-        try:
-            context = ssl.create_default_context(cafile=self.ssl_cafile, cadata=self.ssl_cadata)
-        except OSError as error:
-            hint = "; expected certificates in PEM" if isinstance(error, ssl.SSLError) else ""
-            raise OptionError(f"ssl_cafile {self.ssl_cafile!r}: {error.strerror or error}{hint}") from error
-        context.check_hostname = self.ssl_check_hostname and self.ssl_endpoint_identification_algorithm == "https"
-        if self.ssl_certfile:
-            # without a password OpenSSL would prompt for one on the terminal
-            password = self.ssl_password or ""
-            try:
-                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile, password)
-            except OSError as error:
-                files = f"ssl_certfile {self.ssl_certfile!r}, ssl_keyfile {self.ssl_keyfile!r}"
-                hint = "; is ssl_password right?" if isinstance(error, ssl.SSLError) else ""
-                raise OptionError(f"{files}: {error.strerror or error}{hint}") from error
-        return context
-
 
 @dataclass(frozen=True, kw_only=True)
 class ProducerOptions(ClientOptions):
     """Further options of a producer."""
 
-    acks: Literal["all", "0", "1"] = _named("all", "request.required.acks")
+    acks: Literal["all", "0", "1"] = option("all", "request.required.acks")
     enable_idempotence: bool | None = None
-    compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _named("none", "compression.codec")
-    compression_level: int | None = _named(None, least=None)
-    linger_ms: float = _named(0, "queue.buffering.max.ms")
-    max_batch_size: int = _named(262_144, "batch.size", "batch_size")
-    max_request_size: int = _named(1_048_576, "message.max.bytes")
-    buffer_memory: int = _named(33_554_432, least=1)
+    compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"] = option("none", "compression.codec")
+    compression_level: int | None = option(None, least=None)
+    linger_ms: float = option(0, "queue.buffering.max.ms")
+    max_batch_size: int = option(262_144, "batch.size", "batch_size")
+    max_request_size: int = option(1_048_576, "message.max.bytes")
+    buffer_memory: int = option(33_554_432, least=1)
     max_block_ms: int = 60_000
-    delivery_timeout_ms: int = _named(120_000, "message.timeout.ms")
+    delivery_timeout_ms: int = option(120_000, "message.timeout.ms")
     transactional_id: str | None = None
-    transaction_timeout_ms: int = _named(60_000, least=1)
+    transaction_timeout_ms: int = option(60_000, least=1)
     key_serializer: Serializer | None = None
     value_serializer: Serializer | None = None
     partitioner: Callable[[bytes | None, Sequence[int], Sequence[int]], int] | None = None
@@ -218,14 +133,14 @@ class ConsumerOptions(ClientOptions):
     isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     partition_assignment_strategy: str | Sequence[str] = "range,cooperative-sticky"
     session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = _named(3_000, least=1)
+    heartbeat_interval_ms: int = option(3_000, least=1)
     max_poll_interval_ms: int = 300_000
     rebalance_timeout_ms: int | None = None
-    max_poll_records: int | None = _named(None, least=1)
-    fetch_max_wait_ms: int = _named(500, "fetch.wait.max.ms")
+    max_poll_records: int | None = option(None, least=1)
+    fetch_max_wait_ms: int = option(500, "fetch.wait.max.ms")
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
-    max_partition_fetch_bytes: int = _named(1_048_576, "fetch.message.max.bytes")
+    max_partition_fetch_bytes: int = option(1_048_576, "fetch.message.max.bytes")
     check_crcs: bool = True
     exclude_internal_topics: bool = True
     key_deserializer: Deserializer | None = None
@@ -243,9 +158,9 @@ class ShareConsumerOptions(ClientOptions):
     group_id: str | None = None
     share_acknowledgement_mode: Literal["implicit", "explicit"] = "implicit"
     share_acquire_mode: Literal["batch_optimized", "record_limit"] = "batch_optimized"
-    max_poll_records: int = _named(500, least=1)
+    max_poll_records: int = option(500, least=1)
     max_poll_interval_ms: int = 300_000
-    fetch_max_wait_ms: int = _named(500, "fetch.wait.max.ms")
+    fetch_max_wait_ms: int = option(500, "fetch.wait.max.ms")
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     check_crcs: bool = True

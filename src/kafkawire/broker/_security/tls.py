@@ -6,25 +6,23 @@ Rules:
   once, and the last good one stays in use.
 - A new certificate has the same subject and all alternative names of the old one, unless ssl.allow.dn.changes and
   ssl.allow.san.changes say otherwise. This holds for changed files too.
-- TLS 1.2 is the oldest version. Cipher suites are named as IANA names them. Python cannot choose among those of
-  TLS 1.3, so a list has all three of them, or none, which excludes TLS 1.3.
+- Versions and cipher suites are those of `_tls.contexts`.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import ssl
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafkawire._tls.contexts import load_key, set_versions
+from kafkawire._tls.stores import StoreError, key_store, trust_store
 from kafkawire.broker._net.tls_alerts import AlertingContext
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._security.peer import ANONYMOUS, USER, Principal
 from kafkawire.broker._security.principal_rules import PrincipalRules
-from kafkawire.broker._security.tls_stores import key_store, trust_store
 from kafkawire.broker._security.x509 import Certificate, CertificateError, read_certificate
 from kafkawire.messages.errors import InvalidConfigError
 
@@ -32,12 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkawire.broker._config.listener_settings import ListenerSettings
-    from kafkawire.broker._security.tls_stores import KeyStore
 
 LOOK_SECONDS: Final = 1.0
-_VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
-_SUITES_OF_1_3: Final = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
 _LOCATIONS: Final = ("ssl.keystore.location", "ssl.truststore.location")
 
 
@@ -119,16 +114,25 @@ class ListenerTls:
 def _make(settings: ListenerSettings) -> tuple[ssl.SSLContext, Certificate]:
     context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    _set_versions(context, settings)
-    store = key_store(settings)
-    _load_key(context, settings, store)
+    try:
+        set_versions(context, settings)
+        store = key_store(settings)
+        if store is None:
+            raise InvalidConfigError(
+                f"listener {settings.listener} with {settings.protocol.value} needs a certificate: set "
+                f"{settings.name('ssl.keystore.location')} to a PEM file with a private key and the certificates, or "
+                "start with --secure"
+            )
+        load_key(context, settings, store)
+        authorities = trust_store(settings)
+    except StoreError as error:
+        raise InvalidConfigError(str(error)) from error
     wanted = settings.text("ssl.client.auth").strip().lower() or "none"
     if wanted not in _CLIENT_AUTH:
         raise InvalidConfigError(
             f"{settings.name('ssl.client.auth')}: expected none, requested or required, found {wanted!r}"
         )
     context.verify_mode = _CLIENT_AUTH[wanted]
-    authorities = trust_store(settings)
     if authorities:
         try:
             context.load_verify_locations(cadata=authorities)
@@ -142,80 +146,6 @@ def _make(settings: ListenerSettings) -> tuple[ssl.SSLContext, Certificate]:
         return context, read_certificate(der)
     except (CertificateError, ValueError) as error:
         raise InvalidConfigError(f"{settings.name('ssl.keystore.location')}: {error}") from error
-
-
-def _set_versions(context: ssl.SSLContext, settings: ListenerSettings) -> None:
-    name = "ssl.enabled.protocols"
-    listed = settings.words(name)
-    unknown = [each for each in listed if each not in _VERSIONS]
-    if unknown or not listed:
-        found = ", ".join(unknown) or "none"
-        raise InvalidConfigError(f"{settings.name(name)}: expected TLSv1.2 and TLSv1.3, found {found}")
-    suites = settings.words("ssl.cipher.suites")
-    if suites:
-        listed = _set_suites(context, settings, suites, listed)
-    versions = sorted(_VERSIONS[each] for each in listed)
-    context.minimum_version, context.maximum_version = versions[0], versions[-1]
-
-
-def _set_suites(
-    context: ssl.SSLContext, settings: ListenerSettings, suites: list[str], versions: list[str]
-) -> list[str]:
-    name = settings.name("ssl.cipher.suites")
-    newer = _SUITES_OF_1_3 & set(suites)
-    older = {each: openssl_name(each) for each in suites if each not in _SUITES_OF_1_3}
-    if newer and newer != _SUITES_OF_1_3:
-        raise InvalidConfigError(
-            f"{name}: expected all suites of TLS 1.3, or none: {', '.join(sorted(_SUITES_OF_1_3))}"
-        )
-    for suite, known in older.items():
-        try:
-            context.set_ciphers(known)
-        except ssl.SSLError as error:
-            raise InvalidConfigError(f"{name}: {suite} is not a cipher suite of this OpenSSL") from error
-    if older:
-        context.set_ciphers(":".join(older.values()))
-    usable = {"TLSv1.2": bool(older), "TLSv1.3": bool(newer)}
-    left = [each for each in versions if usable[each]]
-    if not left:
-        raise InvalidConfigError(f"{name}: none of the suites belongs to {', '.join(versions)}")
-    return left
-
-
-def openssl_name(suite: str) -> str:
-    """The name that OpenSSL has for a cipher suite of TLS 1.2.
-
-    >>> openssl_name("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"), openssl_name("TLS_RSA_WITH_AES_256_CBC_SHA256")
-    ('ECDHE-RSA-AES128-GCM-SHA256', 'AES256-SHA256')
-    >>> openssl_name("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")
-    'ECDHE-ECDSA-CHACHA20-POLY1305'
-    """
-    exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")
-    cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305").replace("_CBC_", "_")
-    cipher = cipher.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_", "-")
-    exchange = exchange.replace("_", "-")
-    return suite if not cipher else cipher if exchange == "RSA" else f"{exchange}-{cipher}"
-
-
-def _load_key(context: ssl.SSLContext, settings: ListenerSettings, store: KeyStore) -> None:
-    """Load a key, which OpenSSL reads from a file only; the file is private, and removed at once."""
-    name = settings.name("ssl.keystore.location")
-    descriptor, path = tempfile.mkstemp(suffix=".pem")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "w", encoding="latin-1") as file:
-            file.write(store.key + store.chain)
-        # without a password OpenSSL would ask for one on the terminal
-        context.load_cert_chain(path, password=store.password)
-    except ssl.SSLError as error:
-        words = {
-            "KEY_VALUES_MISMATCH": "the private key does not belong to the first certificate",
-            "BAD_DECRYPT": "the private key cannot be decrypted; is ssl.key.password right?",
-            "EE_KEY_TOO_SMALL": "the key of the certificate is too short for this OpenSSL; use RSA 2048 or EC P-256",
-        }
-        reason = error.reason or "the private key or a certificate cannot be read; is ssl.key.password right?"
-        raise InvalidConfigError(f"{name}: {words.get(reason, reason)}") from error
-    finally:
-        Path(path).unlink()
 
 
 def _stamp(location: str) -> tuple[int, int, int] | None:

@@ -33,7 +33,7 @@ from kafkawire.messages.errors import (
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from kafkawire.broker._node import Node
     from kafkawire.messages import MetadataRequest
@@ -79,10 +79,15 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
             await context.yield_if_due()
         return response
     distinct = await _distinct(wanted, context)
-    hidden = await _hidden(distinct, context)
-    absent: dict[str, KafkaError] = dict.fromkeys(hidden, TopicAuthorizationError())
+    hidden: Collection[str] = ()
+    absent: dict[str, KafkaError] = {}
+    permitted = distinct
+    if context.access is not None:
+        hidden = await _hidden(distinct, context)
+        absent = dict.fromkeys(hidden, TopicAuthorizationError())
+        permitted = [each for each in distinct if each.name not in hidden]
     if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
-        absent |= await _create_missing(node, [each for each in distinct if each.name not in hidden], context)
+        absent |= await _create_missing(node, permitted, context)
     for each in distinct:
         try:
             topic = _find(node, each, version, absent, context)
@@ -164,11 +169,10 @@ def _operations(name: str, context: RequestContext, *, asked: bool) -> int:
 async def _hidden(wanted: Iterable[RequestTopic], context: RequestContext) -> set[str]:
     """The names that the client may not describe."""
     hidden: set[str] = set()
-    if context.access is not None:
-        for each in wanted:
-            if each.name and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, each.name):
-                hidden.add(each.name)
-            await context.yield_if_due()
+    for each in wanted:
+        if each.name and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, each.name):
+            hidden.add(each.name)
+        await context.yield_if_due()
     return hidden
 
 

@@ -5,8 +5,8 @@ Rules:
 - The fetch blocks, so asyncio connections run it in a thread. Only one fetch per endpoint runs at a time.
 - The endpoint is https, or http on this machine. A file URL names a file that contains a token, as in Java; it is read
   for every connection. No error contains the secret or a token.
-- The options of a JAAS setting have Java's names: clientId, clientSecret, scope and extension_<name>. They count if the
-  options of the client do not say otherwise. With unsecuredLoginStringClaim_sub the token has no signature, for tests.
+- The credentials come from the options, or from their JAAS setting (`_options.security`). With
+  unsecuredLoginStringClaim_sub in it the token has no signature, for tests.
 - A function returns the token as text, or with its end in seconds since 1970. Without an end it is called for every
   connection.
 """
@@ -26,16 +26,12 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from kafkawire.client.errors import AuthenticationFailedError, OptionError
-from kafkawire.wire.jaas import JaasError, parse_jaas
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kafkawire.client.options import ClientOptions
 
 _USED_OF_LIFE: Final = 0.8
 _LARGEST: Final = 1024 * 1024
-_EXTENSION: Final = "extension_"
 _UNSECURED: Final = "unsecuredLoginStringClaim_sub"
 _UNSECURED_SECONDS: Final = 3600
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
@@ -106,7 +102,7 @@ def _source(*key: Any) -> TokenSource:
 
 def fetch_token(options: ClientOptions) -> OAuthToken:
     """A token for a new connection; this may block."""
-    provider, jaas = options.sasl_oauth_token_provider, _jaas_options(options)
+    provider = options.sasl_oauth_token_provider
     if provider is not None:
         given = provider()
         token = given if isinstance(given, OAuthToken) else OAuthToken(given)
@@ -115,35 +111,18 @@ def fetch_token(options: ClientOptions) -> OAuthToken:
     else:
         url = options.sasl_oauthbearer_token_endpoint_url
         if url and url.startswith("file:"):
-            return _with_extensions(OAuthToken(_read_token(url)), options, jaas)
-        client_id = options.sasl_oauthbearer_client_id or jaas.get("clientId")
-        secret = options.sasl_oauthbearer_client_secret or jaas.get("clientSecret")
-        if not url and _UNSECURED in jaas:
-            return _with_extensions(_unsecured(jaas[_UNSECURED]), options, jaas)
-        if not url or not client_id or not secret:
-            raise AuthenticationFailedError(
-                "SASL OAUTHBEARER needs sasl_oauth_token_provider, or sasl_oauthbearer_token_endpoint_url with "
-                "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
-            )
+            return _with_extensions(OAuthToken(_read_token(url)), options)
+        jaas = options.jaas()
+        if not url and jaas is not None and _UNSECURED in jaas.options:
+            return _with_extensions(_unsecured(jaas.options[_UNSECURED]), options)
         seconds = options.request_timeout_ms / 1000
-        scope, cafile = options.sasl_oauthbearer_scope or jaas.get("scope", ""), options.sasl_oauthbearer_cafile
-        token = _source(url, client_id, secret, scope, seconds, cafile).token()
-    return _with_extensions(token, options, jaas)
+        token = _source(*options.client_credentials(), seconds, options.sasl_oauthbearer_cafile).token()
+    return _with_extensions(token, options)
 
 
-def _with_extensions(token: OAuthToken, options: ClientOptions, jaas: Mapping[str, str]) -> OAuthToken:
-    named = [(name.removeprefix(_EXTENSION), value) for name, value in jaas.items() if name.startswith(_EXTENSION)]
-    extra = (*named, *_pairs(options.sasl_oauthbearer_extensions or ""))
+def _with_extensions(token: OAuthToken, options: ClientOptions) -> OAuthToken:
+    extra = options.extensions()
     return token._replace(extensions=(*token.extensions, *extra)) if extra else token
-
-
-def _jaas_options(options: ClientOptions) -> Mapping[str, str]:
-    if options.sasl_jaas_config is None:
-        return {}
-    try:
-        return parse_jaas(options.sasl_jaas_config, "sasl_jaas_config").options
-    except JaasError as error:
-        raise OptionError(str(error)) from None
 
 
 def _unsecured(subject: str) -> OAuthToken:
@@ -162,13 +141,3 @@ def _read_token(url: str) -> str:
     if not text:
         raise AuthenticationFailedError(f"{url}: expected a token, found an empty file")
     return text
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    pairs = []
-    for each in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = each.partition("=")
-        if not equals or not name.isalpha():
-            raise OptionError(f"sasl_oauthbearer_extensions: expected name=value,..., found {each!r}")
-        pairs.append((name, value))
-    return pairs

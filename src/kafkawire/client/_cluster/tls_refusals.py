@@ -61,7 +61,7 @@ def refused_handshake(place: str, error: BaseException | None, options: ClientOp
             "no version of TLS or no cipher suite in common, or it wants a certificate of this client (ssl_certfile)"
         )
         return AuthenticationFailedError(f"{place}: the broker refuses the TLS handshake ({alert}): {words}")
-    if options.ssl_certfile or options.ssl_context:
+    if options.ssl_certfile or options.ssl_certdata or options.ssl_context:
         return AuthenticationFailedError(f"{place}: the broker refuses the certificate of this client ({alert})")
     words = f"the broker wants a certificate of this client ({alert}); set ssl_certfile and ssl_keyfile"
     return AuthenticationFailedError(f"{place}: {words}")

@@ -8,8 +8,7 @@ Rules:
   that the connector controls itself (where to start, how to decode, when to commit) are rejected here.
   `kafka.bootstrap.servers` is required.
 - Of several options for one bound, a global timestamp overrides timestamps by partition, and these override offsets.
-- `kafka.sasl.jaas.config` is parsed for the PLAIN and SCRAM logins. The user and password in it become the client's
-  own options.
+- `kafka.sasl.jaas.config` is the login of every mechanism, as in the client. No error contains it.
 """
 
 from __future__ import annotations
@@ -63,11 +62,7 @@ _REFUSED: Final = {
 _OF_SPARK: Final = re.compile(r"path|paths|owner|provider|comment|location|external|is_managed_location|option\..*")
 _SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 1e-3}
 _PREFIX: Final = "kafka."
-_JAAS: Final = re.compile(
-    r"\s*[\w.]*(?:PlainLoginModule|ScramLoginModule)\s+required\s+(?P<pairs>(?:\w+\s*=\s*\"[^\"]*\"\s*)+);?\s*"
-)
 _SECURITY: Final = re.compile(r"(ssl|sasl|security)\.")
-_PAIR: Final = re.compile(r"(\w+)\s*=\s*\"([^\"]*)\"")
 _log = logging.getLogger("kafkawire.spark")
 _ignored: set[str] = set()
 
@@ -233,10 +228,7 @@ def client_config(given: Mapping[str, str], refused: Mapping[str, str]) -> dict[
         name = name.removeprefix(_PREFIX)
         if name in refused:
             raise SourceOptionError(f"kafka.{name} cannot be set: {refused[name]}")
-        if name == "sasl.jaas.config":
-            config.update(_login(value))
-        else:
-            config[name] = value
+        config[name] = value
     if not config.get("bootstrap.servers", "").strip():
         raise SourceOptionError("kafka.bootstrap.servers is missing, expected host:port, separated by commas")
     return config
@@ -258,18 +250,6 @@ def without_unknown(kind: type[ClientOptions], client: Mapping[str, str]) -> dic
             _ignored.add(name)
             _log.warning("kafka.%s is ignored: %s", name, problem)
     return known
-
-
-def _login(text: str) -> dict[str, str]:
-    """The user and password of a JAAS line. No error contains the text, because it is a secret."""
-    match = _JAAS.fullmatch(text)
-    pairs = dict(_PAIR.findall(match["pairs"])) if match else {}
-    if not {"username", "password"} <= pairs.keys():
-        raise SourceOptionError(
-            "kafka.sasl.jaas.config: expected PlainLoginModule or ScramLoginModule with a username and a password,"
-            " which are also the options kafka.sasl.username and kafka.sasl.password"
-        )
-    return {"sasl.username": pairs["username"], "sasl.password": pairs["password"]}
 
 
 def _own(given: Mapping[str, str]) -> dict[str, str]:

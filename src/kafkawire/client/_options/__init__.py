@@ -1,0 +1,1 @@
+"""The options of clients, by subject: their declaration, and security."""
