@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._parallel.plan import CapturePart, PackedPart, plan_captures
     from kafkawire.inspect._proxy.recording import Recording
     from kafkawire.inspect._proxy.relay import Exchange as ProxyExchange
+    from kafkawire.inspect._proxy.server import Observer as ProxyObserver
     from kafkawire.inspect._proxy.server import Proxy
     from kafkawire.inspect._render.brief import records_text, shortened
     from kafkawire.inspect._render.json import render_json
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
         selection_schema,
         warn_of_old_names,
     )
+    from kafkawire.inspect._tables.partitions import partition_rows
     from kafkawire.inspect._tables.read import SUMMARIES, Reading, learn_topics, read_captures, read_tables
     from kafkawire.inspect._tables.rows import TIME, as_microseconds
     from kafkawire.inspect._tables.schemas import (
@@ -200,6 +202,7 @@ _SHARED = {
     "PartitionRecords": "_diagnose.aggregates",
     "Repair": "_explain.repair",
     "Proxy": "_proxy.server",
+    "ProxyObserver": "_proxy.server:Observer",
     "ProxyExchange": "_proxy.relay:Exchange",
     "Recording": "_proxy.recording",
     "SUMMARIES": "_tables.read",
@@ -241,6 +244,7 @@ _SHARED = {
     "new_names": "_tables.old_names",
     "open_capture": "_capture.connections",
     "packets_to_pcap": "_hexdump.packets",
+    "partition_rows": "_tables.partitions",
     "place_of": "_diagnose.aggregates",
     "plan_captures": "_parallel.plan",
     "raw_or_hex": "_hexdump.hex",

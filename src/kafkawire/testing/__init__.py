@@ -18,6 +18,7 @@ from kafkawire._lazy import load_when_asked
 if TYPE_CHECKING:
     from kafkawire.testing._acl_lines import AclLineError
     from kafkawire.testing._async_broker import AsyncBroker
+    from kafkawire.testing._fault_calls import FaultCalls
     from kafkawire.testing._faults import ImpossibleOrderError, UnusedFaultError
     from kafkawire.testing._registry import RunningRegistry
     from kafkawire.testing._requests import RecordedRequest
@@ -59,5 +60,8 @@ _HOMES = {
     "WaitTimeoutError": "_running",
 }
 
+# For other packages of kafkawire; not part of the public interface.
+_SHARED = {"FaultCalls": "_fault_calls"}
+
 if not TYPE_CHECKING:  # a type checker that saw it would accept any name
-    __getattr__ = load_when_asked(__name__, _HOMES)
+    __getattr__ = load_when_asked(__name__, _HOMES | _SHARED)

@@ -15,7 +15,9 @@ from kafkawire.testing._requests import RequestFilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Unpack
+    from uuid import UUID
 
+    from kafkawire.broker import Broker
     from kafkawire.messages import Message
     from kafkawire.messages.errors import KafkaError
     from kafkawire.testing._requests import RecordedRequest
@@ -36,6 +38,17 @@ class FaultCalls:
 
     def __init__(self) -> None:
         self._faults = Faults()
+
+    def attach(self, broker: Broker) -> None:
+        """Let the faults apply to the requests of a broker."""
+
+        def name_of(topic_id: UUID) -> str | None:
+            topic = broker.node.topics.find_id(topic_id)
+            return None if topic is None else topic.name
+
+        self._faults.name_of = name_of
+        broker.dispatcher.interceptor = self._faults.intercept
+        broker.node.guard = self._faults.guard
 
     @property
     def requests(self) -> Sequence[RecordedRequest]:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
     from typing import Unpack
-    from uuid import UUID
 
     from kafkawire.broker import Clock, Topic
     from kafkawire.log.partition import Partition
@@ -320,10 +319,6 @@ class RunningBroker(FaultCalls, BrokerCalls):
 
         return self.call(read)
 
-    def _name_of(self, topic_id: UUID) -> str | None:
-        topic = self.broker.node.topics.find_id(topic_id)
-        return None if topic is None else topic.name
-
     def call(self, work: Callable[[], T]) -> T:
         """Run a function on the broker's loop, the only place where its state may be accessed."""
         loop = self._running_loop()
@@ -370,9 +365,7 @@ class RunningBroker(FaultCalls, BrokerCalls):
                 acls=self._security.acls,
             )
             await self.broker.start()
-            self.broker.dispatcher.interceptor = self._faults.intercept
-            self.broker.node.guard = self._faults.guard
-            self._faults.name_of = self._name_of
+            self.attach(self.broker)
             self._port, self._bootstrap = self.broker.port, self.broker.bootstrap
             if self._brokers is not None:
                 self._bootstrap = self._brokers.attach(self.broker.node)

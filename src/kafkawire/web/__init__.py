@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kafkawire.web._broker.source import BrokerSource
     from kafkawire.web._bytes.opening import document_of_file
     from kafkawire.web._captures.source import CaptureSource
+    from kafkawire.web._live.source import LiveSource
+    from kafkawire.web._live.watch import BrokerWatch, ProxyWatch
     from kafkawire.web._logs.source import LogSource
     from kafkawire.web._server.running import PageServer
     from kafkawire.web._server.workspace import PageOptions, Workspace
@@ -26,6 +28,9 @@ _HOMES: dict[str, str] = {}
 
 # For other packages of kafkawire; not part of the public interface.
 _SHARED = {
+    "BrokerWatch": "_live.watch",
+    "LiveSource": "_live.source",
+    "ProxyWatch": "_live.watch",
     "BrokerSource": "_broker.source",
     "CaptureSource": "_captures.source",
     "LogSource": "_logs.source",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,9 @@ from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import AsyncIterator
 
-    from kafkawire.web import Workspace
+    from kafkawire.web import PageServer, Workspace
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +41,41 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
 def add_web_option(parser: argparse.ArgumentParser) -> None:
     """Add --web to a command."""
     parser.add_argument("--web", action="store_true", help="show this in the browser instead, until the tab is closed")
+
+
+def add_ui_option(parser: argparse.ArgumentParser) -> None:
+    """Add --ui to a command that runs in the foreground."""
+    parser.add_argument("--ui", action="store_true", help="also show the traffic in the browser, while it passes")
+    parser.add_argument(
+        "--ui-port", type=count, default=0, metavar="PORT", help="port of the page; 0 chooses a free one"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="with --ui, print the address only")
+
+
+def live_page(workspace: Workspace, args: argparse.Namespace) -> PageServer:
+    """The page of a command that runs in the foreground."""
+    from kafkawire.web import PageServer
+
+    server = PageServer(workspace, port=args.ui_port)
+    server.wants_browser = not args.no_browser
+    return server
+
+
+@asynccontextmanager
+async def serving(server: PageServer | None, *, browser: bool) -> AsyncIterator[None]:
+    """Serve a page while the block runs; its address is printed on standard error."""
+    if server is None:
+        yield
+        return
+    task = asyncio.ensure_future(server.serve())
+    print(f"kafkawire: the page is at {server.address}", file=sys.stderr, flush=True)
+    if browser and server.wants_browser:
+        await asyncio.to_thread(server.open_browser)
+    try:
+        yield
+    finally:
+        server.stop()
+        await task
 
 
 def show_in_browser(workspace: Workspace) -> int:

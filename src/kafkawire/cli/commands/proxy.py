@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire import _platforms as platforms
 from kafkawire.cli._support import output
+from kafkawire.cli._support.pages import add_ui_option, live_page, serving
 from kafkawire.cli.registry import UsageError
 from kafkawire.inspect import Proxy, Recording, api_name, body_columns
 from kafkawire.messages.errors import error
@@ -19,7 +20,8 @@ from kafkawire.messages.errors import error
 if TYPE_CHECKING:
     import argparse
 
-    from kafkawire.inspect import ProxyExchange
+    from kafkawire.inspect import ProxyExchange, ProxyObserver
+    from kafkawire.web import PageServer
 
 HELP = "record and print the traffic between clients and brokers; does not need root"
 EXAMPLES = (
@@ -37,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls", action="store_true", help="use TLS to the brokers; clients connect in plaintext")
     parser.add_argument("--cafile", type=Path, metavar="FILE", help="trusted certificates for --tls")
     parser.add_argument("--quiet", action="store_true", help="do not print exchanges")
+    add_ui_option(parser)
     output.add_json_option(parser)
 
 
@@ -46,10 +49,23 @@ def run(args: argparse.Namespace) -> int:
     context = _tls(args.cafile) if args.tls else None
     with contextlib.ExitStack() as stack:
         recording = Recording(stack.enter_context(args.record.open("wb"))) if args.record is not None else None
-        proxy = Proxy(listen, upstream, args.advertise, context, recording, printer(args))
+        page, watch = _page(args) if args.ui else (None, printer(args))
+        proxy = Proxy(listen, upstream, args.advertise, context, recording, watch)
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_serve(proxy))
+            asyncio.run(_serve(proxy, page))
     return 0
+
+
+def _page(args: argparse.Namespace) -> tuple[PageServer, ProxyObserver]:
+    """The page of this proxy, and the observer that feeds it."""
+    from kafkawire._extras import naming_extras
+
+    with naming_extras("kafkawire proxy --ui"):
+        from kafkawire.web import LiveSource, ProxyWatch, Workspace
+    source = LiveSource(f"proxy to {args.upstream}", empty=f"Point a client to port {args.listen.rpartition(':')[2]}.")
+    workspace = Workspace()
+    workspace.start = f"/{workspace.add_source(source)}/exchanges"
+    return live_page(workspace, args), ProxyWatch(source, args.upstream, printer(args))
 
 
 class Printer:
@@ -99,12 +115,13 @@ def _tls(cafile: Path | None) -> ssl.SSLContext:
         raise UsageError(f"--cafile {cafile}: {refusal}") from refusal
 
 
-async def _serve(proxy: Proxy) -> None:
+async def _serve(proxy: Proxy, page: PageServer | None) -> None:
     stopped = asyncio.Event()
     platforms.call_on_signals(asyncio.get_running_loop(), stopped.set)
     await proxy.start()
     print(f"kafkawire: listening on port {proxy.port}; press Ctrl-C to stop", file=sys.stderr, flush=True)
-    await stopped.wait()
+    async with serving(page, browser=True):
+        await stopped.wait()
     await proxy.stop()
 
 

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkawire.cli._support.pages import add_ui_option, live_page, serving
 from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.broker import Broker, SecureStart
+    from kafkawire.web import PageServer
 
 HELP = "run a Kafka broker without set-up, with its data in a directory or in memory"
 EXAMPLES = (
@@ -66,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="format of log lines (default: text)"
     )
+    add_ui_option(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="also log every request")
 
 
@@ -163,9 +166,30 @@ async def _serve(broker: Broker, args: argparse.Namespace, data: Path | None, se
             port = DEFAULT_PORT if args.registry < 0 else args.registry
             registry = await stack.enter_async_context(RegistryServer(broker, host=host, port=port))
             print(f"Schema Registry on {registry.url}", flush=True)
+        await stack.enter_async_context(serving(_page(broker, args) if args.ui else None, browser=True))
         await stopping.wait()
         await page.close()
     return 0
+
+
+def _page(broker: Broker, args: argparse.Namespace) -> PageServer:
+    """The page of this broker: what it is asked, faults, and its topics, which the page may change."""
+    from kafkawire._extras import naming_extras
+
+    with naming_extras("kafkawire serve --ui"):
+        from kafkawire.testing import FaultCalls
+        from kafkawire.web import BrokerSource, BrokerWatch, LiveSource, PageOptions, Workspace
+    faults = FaultCalls()
+    faults.attach(broker)
+    source = LiveSource("requests", faults=faults, empty=f"Point a client to {broker.bootstrap}.")
+    BrokerWatch(source, broker)
+    workspace = Workspace(PageOptions(write=True))
+    if not args.secure:
+        name = workspace.add_source(BrokerSource({"bootstrap_servers": broker.bootstrap}))
+        workspace.start = f"/{name}/topics"
+    live = workspace.add_source(source)
+    workspace.start = workspace.start or f"/{live}/exchanges"
+    return live_page(workspace, args)
 
 
 def _client_settings(secured: SecureStart, bootstrap: str) -> Iterator[str]:

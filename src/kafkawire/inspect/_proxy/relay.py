@@ -47,6 +47,7 @@ class PendingRequest:
     request: Message | None
     size: int
     at: int
+    frame: bytes = b""
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class Exchange:
     response: Message | None
     size: int
     at: int
+    frame: bytes = b""
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ class Relay:
                 continue
             passed, response = self._passed(asked, frame)
             out.append(passed)
-            seen.append(Exchange(asked, response, len(frame), now))
+            seen.append(Exchange(asked, response, len(frame), now, frame))
         return b"".join(out), seen
 
     def _asked(self, frame: bytes, now: int) -> PendingRequest:
@@ -123,11 +125,13 @@ class Relay:
             except (CodecError, UnknownMessageError):
                 if not self._tokens:
                     name = _client_id(body)
-                    return PendingRequest(None, key, version, correlation, name, None, len(frame), now)
+                    return PendingRequest(None, key, version, correlation, name, None, len(frame), now, frame)
             else:
                 self._tokens = key == _SASL_HANDSHAKE and version == 0
-                return PendingRequest(which, key, version, correlation, header.client_id, request, len(frame), now)
-        return PendingRequest(None, -1, -1, -1, None, None, len(frame), now)
+                return PendingRequest(
+                    which, key, version, correlation, header.client_id, request, len(frame), now, frame
+                )
+        return PendingRequest(None, -1, -1, -1, None, None, len(frame), now, frame)
 
     def _answered(self, frame: bytes) -> PendingRequest | None:
         """The request that a frame answers."""

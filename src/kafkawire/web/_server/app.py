@@ -97,6 +97,7 @@ def application(workspace: Workspace) -> Starlette:
             Room(("/api/protocol",), "_protocol.routes"),
             Room(("/api/captures", "/api/exchanges"), "_captures.routes"),
             Room(("/api/logs",), "_logs.routes"),
+            Room(("/api/faults",), "_live.routes"),
             Room(("/api/brokers",), "_broker.listing", "_broker.message_routes", "_broker.writes"),
             Mount("/static", GZipMiddleware(StaticFiles(directory=_STATIC), minimum_size=800)),
         ],

@@ -77,6 +77,7 @@ class PageServer:
         self.guard = Guard(
             app, token=self.token, hosts=_hosts(host, self.port), scheme=self._scheme, largest={UPLOADS: LARGEST_UPLOAD}
         )
+        self.wants_browser = True
         self._tabs = 0
         self._leaving: asyncio.TimerHandle | None = None
         self._redirect: Path | None = None

@@ -1,7 +1,7 @@
 // Which module shows a place.
 
 const BY_KIND = {
-  capture: { "": "exchanges", exchanges: "exchanges", conversations: "conversations", findings: "findings" },
+  capture: { "": "exchanges", exchanges: "exchanges", conversations: "conversations", findings: "findings", faults: "faults" },
   logs: { "": "logs", partition: "partition", findings: "findings" },
   broker: { "": "broker", topics: "broker", topic: "topic", groups: "groups", group: "groups", cluster: "cluster", sent: "sent" },
 };

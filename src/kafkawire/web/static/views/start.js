@@ -76,7 +76,7 @@ export function StartView({ about }) {
         <div class="tools flat"><input name="servers" class="grow" aria-label="Bootstrap servers" placeholder="localhost:9092" required /><button>Connect</button></div></form></section>
       <section class="card"><h2>Look at files</h2>
         <p class="soft">The command line opens captures, log directories and the output of a pipeline:</p>
-        <pre>kafkawire ui traffic.pcapng\nkafkawire ui /var/lib/kafka/data\nkafkawire proxy --ui …</pre></section>
+        <pre>kafkawire ui traffic.pcapng\nkafkawire ui /var/lib/kafka/data\nkafkawire proxy --listen 9093 --upstream localhost:9092 --ui</pre></section>
     </div>
     ${about.sources.length > 0 && html`<section><h2>Open now</h2><ul class="sources">${about.sources.map((each) => html`<li key=${each.id}><a href=${link([each.id, ...(each.first ?? [])])}>${each.title}</a> <span class="soft">${each.text ?? ""}</span></li>`)}</ul></section>`}
   </div></div>`;
