@@ -14,8 +14,10 @@ from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
     from kafkawire.web._broker.source import BrokerSource
+    from kafkawire.web._bytes.document import Document, Origin
     from kafkawire.web._bytes.opening import document_of_file
     from kafkawire.web._captures.source import CaptureSource
+    from kafkawire.web._export.html_file import html_of_findings, html_of_frames
     from kafkawire.web._live.source import LiveSource
     from kafkawire.web._live.watch import BrokerWatch, ProxyWatch
     from kafkawire.web._logs.source import LogSource
@@ -33,10 +35,14 @@ _SHARED = {
     "ProxyWatch": "_live.watch",
     "BrokerSource": "_broker.source",
     "CaptureSource": "_captures.source",
+    "Document": "_bytes.document",
+    "Origin": "_bytes.document",
     "LogSource": "_logs.source",
     "PageOptions": "_server.workspace",
     "PageServer": "_server.running",
     "document_of_file": "_bytes.opening",
+    "html_of_findings": "_export.html_file",
+    "html_of_frames": "_export.html_file",
     "Workspace": "_server.workspace",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.clients import pair
@@ -125,6 +125,19 @@ def read_inputs(
             known = reading.tables.get(name)
             reading.tables[name] = table if known is None else pa.concat_tables([known, table])
     return reading
+
+
+def is_traffic(args: argparse.Namespace) -> bool:
+    """Whether the inputs have captures."""
+    return bool(_split(args.inputs)[0])
+
+
+def page_source(args: argparse.Namespace) -> Any:
+    """The inputs as a source of the page: the captures, or else the log directories."""
+    from kafkawire.web import CaptureSource, LogSource
+
+    captures, logs = _split(args.inputs)
+    return CaptureSource(captures, reading=read_inputs(args)) if captures else LogSource(logs)
 
 
 def _split(inputs: list[Path]) -> tuple[list[Path], list[Path]]:

@@ -12,16 +12,18 @@ import contextlib
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kafkawire._extras import naming_extras
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Sequence
 
+    from kafkawire.inspect import Explanation
     from kafkawire.web import PageServer, Workspace
 
 
@@ -76,6 +78,45 @@ async def serving(server: PageServer | None, *, browser: bool) -> AsyncIterator[
     finally:
         server.stop()
         await task
+
+
+def add_html_option(parser: argparse.ArgumentParser) -> None:
+    """Add --html and --with-values to a command."""
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write one HTML file that needs no server; keys and values are blanked",
+    )
+    parser.add_argument("--with-values", action="store_true", help="with --html, keep keys and values of records")
+
+
+def show_frames(frames: Sequence[Explanation], note: str) -> int:
+    """Show frames in the browser."""
+    with naming_extras("--web"):
+        from kafkawire.web import Document, Origin, PageServer, Workspace  # noqa: F401  # the server needs the extra
+    from kafkawire.inspect import Asked
+
+    workspace = Workspace(start="/bytes/given")
+    workspace.given = Document(frames, Asked(), note=note, origin=Origin("command line"))
+    workspace.keep(workspace.given)
+    return show_in_browser(workspace)
+
+
+def show_source(source: Callable[[], Any], view: str) -> int:
+    """Show a source in the browser; `view` follows its name in the address."""
+    with naming_extras("--web"):
+        from kafkawire.web import PageServer, Workspace  # noqa: F401  # the server needs the extra
+    workspace = Workspace()
+    workspace.start = f"/{workspace.add_source(source())}{view}"
+    return show_in_browser(workspace)
+
+
+def show_view(view: str) -> int:
+    """Show a view without a source in the browser."""
+    with naming_extras("--web"):
+        from kafkawire.web import PageServer, Workspace  # noqa: F401  # the server needs the extra
+    return show_in_browser(Workspace(start=view))
 
 
 def show_in_browser(workspace: Workspace) -> int:

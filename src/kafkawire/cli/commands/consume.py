@@ -14,9 +14,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
 
 from kafkawire.cli._support.clients import add_client_options, admin_config, client_config, ending_in_order
 from kafkawire.cli._support.numbers import count
+from kafkawire.cli._support.pages import add_web_option, show_source
 from kafkawire.cli._support.progress import Progress
 from kafkawire.cli._support.read_ranges import find_ranges, parse_offsets
 from kafkawire.cli._support.record_formats import as_json, formatter, unescape
@@ -101,6 +103,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-u", dest="unbuffered", action="store_true", help="flush the output after each record")
     parser.add_argument("-q", dest="quiet", action="store_true", help="do not show progress")
     add_value_options(parser)
+    add_web_option(parser)
     add_client_options(parser)
 
 
@@ -108,6 +111,8 @@ def run(args: argparse.Namespace) -> int:
     topics = split_names([*args.topics, *args.more_topics])
     if not topics:
         raise UsageError("no topic: expected kafkawire consume TOPIC")
+    if args.web:
+        return _show(args, topics)
     files = [text for text in args.places if text.endswith(".parquet")]
     spec = parse_offsets([text for text in args.places if text not in files])
     _refuse_contradictions(args, spec, files)
@@ -119,6 +124,18 @@ def run(args: argparse.Namespace) -> int:
     if args.to_end or spec.end_time is not None:
         return _print_all(_read_ranges(args, topics, spec), args)
     return _print_all(_follow(args, topics, spec), args)
+
+
+def _show(args: argparse.Namespace, topics: list[str]) -> int:
+    """Show the messages of a topic in the browser."""
+
+    def source() -> object:
+        from kafkawire.web import BrokerSource
+
+        return BrokerSource(admin_config(args))
+
+    whole = "" if len(topics) > 1 or is_pattern(topics[0]) else f"/topic/{quote(topics[0], safe='')}"
+    return show_source(source, whole or "/topics")
 
 
 def _refuse_contradictions(args: argparse.Namespace, spec: OffsetSpec, files: list[str]) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
+from kafkawire.cli._support.pages import add_html_option, add_web_option, show_frames
 from kafkawire.cli.registry import UsageError
 from kafkawire.inspect import (
     Asked,
@@ -78,6 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", metavar="HEX|FILE", help="print the fields that differ in these bytes, which are read the same way"
     )
+    add_web_option(parser)
+    add_html_option(parser)
     parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")
     parser.add_argument(
         "--describe", "--tree", action="store_true", help="also print the description of each field, below it"
@@ -100,6 +103,10 @@ def run(args: argparse.Namespace) -> int:
         explained = [_with_holes(each, given.holes, args) for each in explained]
     if args.diff is not None:
         return _print_differences(args, explained)
+    if args.web:
+        return show_frames(explained, "")
+    if args.html is not None:
+        return _write_html(args, explained)
     faults = 0
     for number, explanation in enumerate(explained, 1):
         repair = repair_as(explanation, _asked(args))
@@ -182,6 +189,16 @@ def _from_dump(data: bytes, name: str) -> HexInput:
         return raw_or_hex(data)
     except HexError as error:
         raise UsageError(f"{name}: {error}") from error
+
+
+def _write_html(args: argparse.Namespace, explained: list[Explanation]) -> int:
+    from kafkawire.web import html_of_frames
+
+    frames = [(f"frame {number}", each) for number, each in enumerate(explained, 1)]
+    title = explained[0].title if len(explained) == 1 else f"{len(explained)} frames"
+    args.html.write_text(html_of_frames(frames, title, with_values=args.with_values), encoding="utf-8")
+    print(f"kafkawire: wrote {args.html}", file=sys.stderr)
+    return 1 if any(next(each.space.faults(), None) for each in explained) else 0
 
 
 def _print_differences(args: argparse.Namespace, before: list[Explanation]) -> int:

@@ -14,6 +14,7 @@ import shutil
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.cli._support import output
@@ -84,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
     _say("\nReports")
     output.print_fields({view.name: str(view.tables / "report.html") for view in views})
     print(f"\ntables and manifest are beside each report; total time {time.monotonic() - started:.0f} s")
+    places = " ".join(quote(str(out / name)) for name in ("traffic.pcapng", "data"))
+    print(f"look at all of it in the browser: kafkawire ui {places}")
     return 0
 
 

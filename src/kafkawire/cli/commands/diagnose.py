@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,19 @@ from kafkawire.cli._support import output
 from kafkawire.cli._support.captures import (
     add_inputs,
     add_set_option,
+    page_source,
     print_summary,
     read_inputs,
     read_thresholds,
     without_collections,
 )
+from kafkawire.cli._support.pages import add_html_option, add_web_option, show_source
 from kafkawire.inspect import LEVELS
 
 if TYPE_CHECKING:
     import argparse
 
-    from kafkawire.inspect import Finding
+    from kafkawire.inspect import Finding, Reading
 
 HELP = "find incidents in captures and logs: stuck consumers, closed connections, duplicates, damage"
 EXAMPLES = (
@@ -27,6 +30,7 @@ EXAMPLES = (
     "kafkawire diagnose captures/ --level error --json",
     "kafkawire diagnose capture.pcapng --set slow_ms=200 --set repeats=3",
 )
+_PROOFS, _MOST_PROOFS = 3, 60
 _STYLES: dict[str, output.Style] = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
@@ -39,19 +43,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " (default: print all, and exit with status 1 from warning on)",
     )
     add_set_option(parser)
+    add_web_option(parser)
+    add_html_option(parser)
     output.add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from kafkawire.inspect import find_incidents, findings_table
 
+    if args.web:
+        return show_source(lambda: page_source(args), "/findings")
     limits = read_thresholds(args.set)
     with without_collections():
         reading = read_inputs(args)
         found = find_incidents(reading.tables, limits)
     lowest = LEVELS.index(args.level or LEVELS[0])
     findings = [each for each in found if LEVELS.index(each.level) >= lowest]
-    if args.json:
+    if args.html is not None:
+        _write_html(args, reading, findings)
+    elif args.json:
         output.print_json(findings_table(findings).to_pylist())
     else:
         for finding in findings:
@@ -61,6 +71,22 @@ def run(args: argparse.Namespace) -> int:
         print_summary(reading)
     serious = LEVELS.index(args.level or "warning")
     return 1 if any(LEVELS.index(finding.level) >= serious for finding in findings) else 0
+
+
+def _write_html(args: argparse.Namespace, reading: Reading, findings: list[Finding]) -> None:
+    """Write the findings and the first frames that prove each."""
+    from kafkawire.inspect import explain_exchange
+    from kafkawire.web import html_of_findings
+
+    places = dict.fromkeys((each["conn_id"], each["seq"]) for one in findings for each in one.evidence[:_PROOFS])
+    frames = [
+        (f"{conn}/{seq} {each.kind}", each)
+        for conn, seq in list(places)[:_MOST_PROOFS]
+        for each in explain_exchange(reading, conn, seq)
+    ]
+    title = f"{len(findings)} findings in {', '.join(path.name for path in args.inputs)}"
+    args.html.write_text(html_of_findings(findings, frames, title, with_values=args.with_values), encoding="utf-8")
+    print(f"kafkawire: wrote {args.html}", file=sys.stderr)
 
 
 def _print(finding: Finding) -> None:

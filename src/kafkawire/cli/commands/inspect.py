@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from kafkawire import inspect as inspector
 from kafkawire.cli._support import output
-from kafkawire.cli._support.captures import add_inputs, print_summary, read_inputs
+from kafkawire.cli._support.captures import add_inputs, is_traffic, page_source, print_summary, read_inputs
 from kafkawire.cli._support.numbers import TIMES, count, moment
+from kafkawire.cli._support.pages import add_web_option, show_source
 from kafkawire.cli._support.record_formats import put_bytes
 from kafkawire.cli._support.topic_names import is_pattern, split_names
 from kafkawire.cli.registry import UsageError
@@ -64,12 +67,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=count, metavar="N", help="print at most N rows")
     parser.add_argument("--values", action="store_true", help="include the values of records")
     parser.add_argument("--parquet", type=Path, metavar="DIR", help="write every table to DIR as Parquet")
+    add_web_option(parser)
     output.add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import pyarrow as pa
 
+    if args.web:
+        return _show(args)
     wanted = _selection(args)
     records = args.table == "records" or args.parquet is not None
     reading = read_inputs(args, partitions=_needs_partitions(args, wanted), records=records, values=args.values)
@@ -119,6 +125,18 @@ def _needs_partitions(args: argparse.Namespace, wanted: Selection) -> bool:
     if args.table is None:
         return not args.json
     return args.table not in ("connections", "exchanges", "gaps") or (args.table == "exchanges" and not args.json)
+
+
+def _show(args: argparse.Namespace) -> int:
+    """Show the inputs in the browser, with the selection by API, topic and error as the filter."""
+    terms = [
+        f"{field} in ({', '.join(map(json.dumps, values))})"
+        for field, values in (("api", args.api), ("topic", args.topic), ("connection", list(map(str, args.connection))))
+        if values
+    ]
+    terms += ["error != 0" if each == "any" else f"error = {each}" for each in args.error]
+    query = f"?{urlencode({'filter': ' and '.join(terms)})}" if terms else ""
+    return show_source(lambda: page_source(args), f"/exchanges{query}" if is_traffic(args) else "")
 
 
 def exchange_name(text: str) -> tuple[int, int]:

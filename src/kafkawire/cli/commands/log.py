@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkawire.cli._support.numbers import count, positive
 from kafkawire.cli._support.output import add_json_option, human_size, print_json, print_rows
+from kafkawire.cli._support.pages import add_web_option, show_source
 from kafkawire.cli._support.progress import Progress
 from kafkawire.cli._support.record_formats import put_bytes
 from kafkawire.cli._support.repairs import configure as configure_repair
@@ -59,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     dump.add_argument(
         "--index-interval", type=positive, default=4096, metavar="BYTES", help="index.interval.bytes (4096)"
     )
+    add_web_option(dump)
     add_json_option(dump)
     stats = verbs.add_parser(
         "stats", help="print space by format, codec and key; batch sizes, tombstones, other codecs"
@@ -89,7 +91,20 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{', '.join(missing)}: no such file or directory")
     if args.verb == "stats":
         return _stats(args)
+    if args.web:
+        return _show(args.paths)
     return _verify(args) if args.verify else _dump(args)
+
+
+def _show(paths: list[Path]) -> int:
+    """Show log directories in the browser; a file is shown with its partition."""
+
+    def source() -> object:
+        from kafkawire.web import LogSource
+
+        return LogSource(list(dict.fromkeys(path if path.is_dir() else path.parent for path in paths)))
+
+    return show_source(source, "")
 
 
 def _verify(args: argparse.Namespace) -> int:

@@ -1,0 +1,1 @@
+"""Files without a server: frames and findings as one page to attach to an incident."""
