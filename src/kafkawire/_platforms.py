@@ -43,6 +43,7 @@ def _module(name: str) -> Any:
 fcntl: Final = _module("fcntl")
 resource: Final = _module("resource")
 termios: Final = _module("termios")
+HAS_DIRECTORY_LOCKS: Final = fcntl is not None
 SENDS_FILES: Final = hasattr(os, "sendfile") and hasattr(socket.socket, "sendmsg")
 """Whether a socket takes parts in memory and ranges of files without a copy."""
 HOLDS_PORTS: Final = sys.platform == "linux"
@@ -200,6 +201,12 @@ def lock_file(descriptor: int) -> None:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(form, fcntl.F_WRLCK, *rest))
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # excludes record locks too, on macOS and the BSDs
+
+
+def lock_directory(descriptor: int) -> None:
+    """Lock a directory until its descriptor is closed; OSError if another has it. Windows offers no such call."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def descriptor_limit() -> int:

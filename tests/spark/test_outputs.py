@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkawire._platforms import HAS_DIRECTORY_LOCKS
 from kafkawire.spark._pipeline.output import OutputDirectory
 from kafkawire.spark._pipeline.storage import HadoopStorage, LocalStorage
 from kafkawire.spark.errors import PipelineError
@@ -105,3 +108,35 @@ def test_hadoop_keeps_results_as_a_local_directory_does(spark: SparkSession, tmp
     assert found[0] == ((False, "n\u00e9w", None, []), (["a.txt", "t"], ["topic=x/f"], []), ["a.txt"])
     with pytest.raises(PipelineError, match="nosuch://x: No FileSystem for scheme"):
         HadoopStorage(spark, "nosuch://x")
+
+
+@pytest.mark.skipif(not HAS_DIRECTORY_LOCKS, reason="the system has no locks of directories")
+def test_a_second_run_into_one_directory_is_refused_before_it_changes_anything(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "out")
+    output = OutputDirectory.resume(storage, "/here")
+    output.write_manifest({"state": "running", "tables": {"records": 7}})
+    before = (tmp_path / "out" / "manifest.json").read_text()
+    with pytest.raises(PipelineError, match=r"another run writes to .*out; stop it, or give another directory"):
+        OutputDirectory.resume(LocalStorage(tmp_path / "out"), "/here")
+    with pytest.raises(PipelineError, match="another run writes to"):
+        OutputDirectory.claim(tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "manifest.json").read_text() == before
+    with output.recording_failure():
+        pass
+    OutputDirectory.resume(LocalStorage(tmp_path / "out"), "/here")
+
+
+@pytest.mark.skipif(not HAS_DIRECTORY_LOCKS, reason="the system has no locks of directories")
+def test_the_lock_of_a_killed_run_is_gone(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from kafkawire.spark._pipeline.output import OutputDirectory;"
+        "held = OutputDirectory.claim(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "out")], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"held\n"
+        with pytest.raises(PipelineError, match="another run writes to"):
+            OutputDirectory.claim(tmp_path / "out", overwrite=True)
+        running.kill()
+        running.wait()
+    OutputDirectory.claim(tmp_path / "out", overwrite=True)

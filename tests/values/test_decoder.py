@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import subprocess
+import sys
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -420,3 +422,33 @@ def test_schema_files_refer_to_files_beside_them(tmp_path: Path) -> None:
 def test_a_wrong_decoder_fails_when_it_is_made(how: dict[str, Any], words: str) -> None:
     with pytest.raises((SchemaError, RegistryError), match=words):
         Decoder(**how)
+
+
+def test_a_decimal_of_too_many_digits_is_a_fault_and_never_rounded() -> None:
+    schema = avro([field("a", {"type": "bytes", "logicalType": "decimal", "precision": 60})])
+    rows = [b"\x02\x07", b"\x80\x10" + b"\x7f" * 1024]
+    found = Decoder("avro", schema=schema).column(rows)
+    assert found.values.to_pylist() == [{"a": "7"}, None]
+    assert found.faults == {1: "a decimal has more than 60 digits"}
+
+
+def test_columns_of_framed_json_need_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text('{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    decoder = Decoder("json", registry=SchemaFiles(tmp_path))
+    assert decoder(frame_of(1) + b'{"a": 1}') == {"a": 1}
+    with pytest.raises(SchemaError, match="columns need the schema of the reader"):
+        decoder.column([frame_of(1) + b'{"a": 1}'])
+
+
+@pytest.mark.parametrize(("kind", "library"), [("avro", "fastavro"), ("protobuf", "protobuf"), ("json", "jsonschema")])
+def test_a_missing_library_names_the_extra(kind: str, library: str) -> None:
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(('fastavro', 'google', 'google.protobuf', 'jsonschema',"
+        " 'referencing')))\n"
+        "from kafkawire.values import Decoder, Schema, SchemaType\n"
+        "kind = sys.argv[1]\n"
+        "try: Decoder(kind, schema=Schema('{}', SchemaType[kind.upper()]))\n"
+        "except ImportError as error: print(error)"
+    )
+    found = subprocess.run([sys.executable, "-c", program, kind], capture_output=True, text=True, check=True)
+    assert f"needs the library {library}, which is not installed: pip install 'kafkawire[values]'" in found.stdout

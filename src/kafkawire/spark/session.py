@@ -180,7 +180,9 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
             return
         with log_file.open("ab") as log:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                conf, popen_kwargs={"stderr": log, "stdout": log}
+                # a group of its own, so that a signal to ours does not end the JVM before the run is in order
+                conf,
+                popen_kwargs={"stderr": log, "stdout": log, "start_new_session": True},
             )
         SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, Py4JError) as error:

@@ -100,7 +100,7 @@ class Decoder:
     @property
     def arrow_type(self) -> pa.DataType:
         """The type of the column, which the schema of the reader gives."""
-        if self.schema is None and self.format != "json":
+        if self.schema is None and (self.registry is not None or self.format != "json"):
             raise SchemaError("columns need the schema of the reader")
         with naming_extras("a column of values"):
             return self._columns_reader().arrow_type

@@ -14,6 +14,7 @@ from kafkawire.cli._support.pipeline.progress import Stages, StreamLine
 from kafkawire.cli._support.pipeline.results import print_findings, print_places, print_summary
 from kafkawire.cli._support.pipeline.sessions import (
     How,
+    interrupted_by_sigterm,
     is_remote,
     log_file_for,
     open_session,
@@ -295,6 +296,7 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
     local = None if is_remote(out) else OutputDirectory.claim(Path(out), overwrite=overwrite)
     little = source.amount() < _LITTLE[source.unit]
     with ExitStack() as stack:
+        stack.enter_context(interrupted_by_sigterm())
         stack.enter_context(local.recording_failure() if local else nullcontext())
         spark = stack.enter_context(open_session(how, log_file_for(out), little=little))
         from kafkawire.spark import Job, run_interruptible

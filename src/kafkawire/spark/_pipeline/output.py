@@ -4,6 +4,7 @@ Rules:
 - A run writes into an empty directory, or with `overwrite` replaces the tables of an earlier run. It removes nothing
   else.
 - A stream continues only in the directory that it wrote before; the manifest names its checkpoint.
+- Only one run writes a local directory at a time; another fails before it changes anything.
 - The manifest is replaced atomically. Its state is `running` from the start, `complete` if every table is written, and
   `failed` if the run ended early. A run that was killed leaves `running`.
 - A table is listed once, after it was written: queries over it share the frame. A small table is read as one partition,
@@ -61,6 +62,7 @@ class OutputDirectory:
                 f"{output.root} holds an earlier run; give another directory, or --overwrite to replace it"
             )
         output.storage.create()
+        output.storage.lock()
         output.write_manifest({"state": "running"})
         if earlier:
             for name in (*TABLES, LOG, REPORT):
@@ -77,6 +79,7 @@ class OutputDirectory:
             what = f"a stream whose checkpoint is {before}" if before else "a run that was not a stream"
             raise PipelineError(f"{output.root} holds {what}; give another directory")
         storage.create()
+        storage.lock()
         earlier.pop("problem", None)
         output.write_manifest({**earlier, "state": "running"})
         return output
@@ -99,6 +102,8 @@ class OutputDirectory:
             with suppress(PipelineError, OSError):  # the error of the run matters more than the manifest
                 self.write_manifest({**self._look(), "state": "failed", "problem": problem})
             raise
+        finally:
+            self.storage.unlock()
 
     def write_report(self, page: str) -> None:
         self.storage.write_text(REPORT, page)

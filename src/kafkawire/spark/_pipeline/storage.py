@@ -5,16 +5,20 @@ Rules:
   settings of Spark. Small files use the same file system.
 - A text file is replaced atomically if the storage supports it: by a rename on a local disk, at its close in object
   stores.
+- A local directory is locked while a run writes it. The lock ends with the process, however it ends.
 - Names are relative to a directory, with slashes.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import finalize
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
+from kafkawire._platforms import HAS_DIRECTORY_LOCKS, lock_directory
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -50,12 +54,18 @@ class Storage(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file, or a directory with its content."""
 
+    def lock(self) -> None:
+        """Keep other runs from writing here until `unlock`, if the file system can; raises if one does."""
+
+    def unlock(self) -> None: ...
+
 
 class LocalStorage:
     """A local directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
+        self._closing: finalize[Any, Any] | None = None
 
     @property
     def root(self) -> str:
@@ -92,6 +102,24 @@ class LocalStorage:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+    def lock(self) -> None:
+        if self._closing is not None or not self.path.is_dir() or not HAS_DIRECTORY_LOCKS:
+            return
+        descriptor = os.open(self.path, os.O_RDONLY)
+        self._closing = finalize(self, os.close, descriptor)
+        try:
+            lock_directory(descriptor)
+        except BlockingIOError as error:
+            self.unlock()
+            raise PipelineError(f"another run writes to {self.root}; stop it, or give another directory") from error
+        except OSError:
+            self.unlock()  # a file system without locks, such as some network shares
+
+    def unlock(self) -> None:
+        closing, self._closing = self._closing, None
+        if closing is not None:
+            closing()
 
 
 class HadoopStorage:
@@ -153,6 +181,12 @@ class HadoopStorage:
                 stream.close()
 
         self._call(write)
+
+    def lock(self) -> None:
+        """Object stores have no locks; two streams with one checkpoint fail when both commit a batch."""
+
+    def unlock(self) -> None:
+        """Nothing was locked."""
 
     def remove(self, name: str) -> None:
         self._call(lambda: self._system.delete(self._path(name), True))

@@ -214,7 +214,8 @@ def _is_of(found: Any, kind: str) -> bool:
 
 def _logical(part: Parsed, kind: str, *, plain_times: bool) -> tuple[pa.DataType, Convert]:
     logical = part.get("logicalType")
-    if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(part.get("precision"), int):
+    is_decimal = logical == "decimal" and kind in ("bytes", "fixed") and isinstance(part.get("precision"), int)
+    if is_decimal and 0 < part["precision"] <= _EXACT.prec:
         return _decimal(part["precision"], part.get("scale", 0))
     if logical == "uuid" and kind == "fixed" and part["size"] == 16:
         return pa.string(), lambda found: str(UUID(bytes=found))
@@ -229,8 +230,13 @@ def _logical(part: Parsed, kind: str, *, plain_times: bool) -> tuple[pa.DataType
 
 
 def _decimal(precision: int, scale: int) -> tuple[pa.DataType, Convert]:
+    limit = 10**precision
+
     def convert(found: bytes) -> Decimal:
-        return Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-scale, _EXACT)
+        number = int.from_bytes(found, "big", signed=True)
+        if not -limit < number < limit:
+            raise MalformedValueError(f"a decimal has more than {precision} digits")
+        return Decimal(number).scaleb(-scale, _EXACT)
 
     if 0 < precision <= _LARGEST_DECIMAL and 0 <= scale <= precision:
         return pa.decimal128(precision, scale), convert

@@ -78,6 +78,24 @@ def log_file_for(out: Path | str) -> Path:
 
 
 @contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end a run as Ctrl-C does: its jobs are cancelled, and the manifest says so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, _: Any) -> None:
+        signal.signal(number, before)  # a second one has its usual effect
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
     """A function that returns whether SIGINT or SIGTERM arrived; a second one has its usual effect."""
     told = threading.Event()
