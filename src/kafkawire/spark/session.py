@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.spark._hints import with_hint
 from kafkawire.spark.errors import SessionError
 from kafkawire.spark.java import find_java, java_home_for_spark
 
@@ -174,6 +175,7 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if conf.get("spark.driver.host") == _LOOPBACK:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
+    begun = log_file.stat().st_size if log_file is not None and log_file.exists() else 0
     try:
         if log_file is None:
             SparkContext(conf=conf)
@@ -189,7 +191,9 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
         where = f"; see {log_file}" if log_file else ""
         printed = _LAST_WORDS.findall(log_file.read_text("utf-8", "replace")) if log_file else []
         reason = [*printed[-1:], *str(error).strip().splitlines(), type(error).__name__]
-        raise SessionError(f"Spark did not start: {reason[0]}{where}") from error
+        said = log_file.read_bytes()[begun:].decode("utf-8", "replace") if log_file else ""
+        text = "\n".join([*reason, said])
+        raise SessionError(f"Spark did not start: {with_hint(reason[0], text)}{where}") from error
 
 
 def register(spark: SparkSession) -> None:

@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
+from kafkawire.spark._hints import with_hint
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -118,10 +119,10 @@ def _share_done(spark: SparkSession, group: str) -> float:
 
 
 def reason_of(failure: BaseException) -> str:
-    """The cause in one line, extracted from the stack traces in a message of Spark."""
+    """The cause in one line, extracted from the stack traces in a message of Spark, with a hint if there is one."""
     text = str(failure)
     ours = _OURS.findall(text)
     if ours:
-        return str(ours[-1]).strip()
+        return with_hint(str(ours[-1]).strip(), text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else type(failure).__name__
+    return with_hint(lines[0] if lines else type(failure).__name__, text)
