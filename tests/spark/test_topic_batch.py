@@ -14,9 +14,11 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._topics.groups import commit_group
 from kafkawire.spark._topics.lookup import OffsetRange, TopicLookup, plan_batch
 from kafkawire.spark._topics.options import TopicOptions
+from kafkawire.spark.errors import DataLossError, SourceOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def test_reading_starts_and_ends_where_the_options_say(
 
 REFUSED: list[tuple[dict[str, str], str]] = [
     ({"subscribe": "no-such-topic"}, "topic 'no-such-topic'"),
-    ({"assign": '{"orders":[0,7]}'}, "no such partition: orders-7"),
+    ({"assign": '{"orders":[7]}'}, "no such partition: orders-7"),
     (
         {"subscribe": "orders", "startingOffsets": '{"orders":{"0":1}}'},
         "must name exactly the partitions that are read",
@@ -127,3 +129,27 @@ def test_offsets_of_a_group_are_where_a_read_starts_and_the_earliest_where_it_ha
     )
     commit_group(options, {TopicPartition("orders", 0): 97})
     assert plan(broker, **group) == [OffsetRange("orders", 0, 97, 100), OffsetRange("orders", 1, 0, 10)]
+
+
+def test_assign_reads_the_partitions_that_exist_and_names_the_others(
+    broker: FilledBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = plan(broker, assign='{"orders":[1,7]}', startingOffsets='{"orders":{"1":4,"7":0}}')
+    assert found == [OffsetRange("orders", 1, 4, 10)]
+    assert "assign: no such partition: orders-7; the others are read" in caplog.text
+
+
+def test_a_start_after_the_end_is_data_loss_or_reads_nothing(broker: FilledBroker) -> None:
+    given = {"assign": '{"orders":[0]}', "startingOffsets": '{"orders":{"0":90}}', "endingTimestamp": str(TIME + 5_000)}
+    with pytest.raises(DataLossError, match="startingOffsets is offset 90, after endingTimestamp, 5"):
+        plan(broker, **given)
+    assert plan(broker, **given, failOnDataLoss="false") == []
+    beyond = {"assign": '{"orders":[0]}', "startingOffsets": '{"orders":{"0":900}}'}
+    assert plan(broker, **beyond, failOnDataLoss="false") == []
+
+
+def test_a_message_of_the_client_names_the_option_as_it_was_given(broker: FilledBroker, tmp_path: Path) -> None:
+    missing = str(tmp_path / "nowhere.pem")
+    given = {"kafka.security.protocol": "SSL", "kafka.ssl.truststore.location": missing, "subscribe": "orders"}
+    with pytest.raises(SourceOptionError, match=r"^kafka\.ssl\.truststore\.location"):
+        plan(broker, **given)

@@ -147,7 +147,7 @@ REFUSED_IN_BOTH = [
     ({"kafka.enable.auto.commit": "true"}, "cannot be set"),
     ({"kafka.interceptor.classes": "X"}, "cannot be set"),
     ({"kafka.ssl.truststore.type": "BKS"}, "expected one of JKS, PEM, PKCS12, found 'BKS'"),
-    ({"kafka.ssl.truststore.passwort": "x"}, "no option 'ssl.truststore.passwort'"),
+    ({"kafka.ssl.truststore.passwort": "x"}, "no option 'kafka.ssl.truststore.passwort'"),
     ({"kafka.isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
     ({"kafka.bootstrap.servers": " "}, "kafka.bootstrap.servers is missing"),
 ]

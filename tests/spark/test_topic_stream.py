@@ -200,6 +200,27 @@ def test_a_recreated_topic_is_lost_data(broker: FilledBroker) -> None:
     assert ranges(lenient, end, lenient.latestOffset(end, ALL)) == [OffsetRange("t", 0, 4, 6)]
 
 
+@pytest.mark.parametrize("records", [4, 10, 12])
+def test_a_topic_recreated_between_triggers_is_noticed_by_its_id(broker: FilledBroker, records: int) -> None:
+    strict, lenient = stream(broker), stream(broker, failOnDataLoss="false")
+    for reader in (strict, lenient):
+        assert plain(reader.latestOffset(reader.initialOffset(), ALL)) == {"t": {"0": 10}}
+    broker.delete_topic("t")
+    broker.create_topic("t")
+    broker.fill("t", records)
+    start = {"t": {"0": 10}}
+    with pytest.raises(DataLossError, match=r"topic 't' was deleted and created again: its id .* became "):
+        strict.latestOffset(start, ALL)
+    end = lenient.latestOffset(start, ALL)
+    assert ranges(lenient, start, end) == [OffsetRange("t", 0, 0, records)]
+    assert ranges(stream(broker, failOnDataLoss="false"), start, end) == [OffsetRange("t", 0, 0, records)]
+    assert lenient.latestOffset(end, ALL) == end
+    broker.fill("t", 1)
+    after = lenient.latestOffset(end, ALL)
+    assert after == {"t": {"0": records + 1}}
+    assert ranges(lenient, end, after) == [OffsetRange("t", 0, records, records + 1)]
+
+
 def test_a_topic_that_is_gone_fails_or_is_left_out(broker: FilledBroker) -> None:
     broker.create_topic("other")
     broker.fill("other", 2)

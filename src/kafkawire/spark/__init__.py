@@ -4,7 +4,7 @@
 - `register(spark)`: registers the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures`.
 - `Job(spark, input, output, tables).run() -> Summary`: the work of `kafkawire pipeline run`. The input is a
   `TopicsInput(options)`, a `SegmentsInput(paths)` or a `CapturesInput(paths)`. `StreamJob` does the same as a stream.
-- `LagListener`, `lag_of(progress)`: the lag of a stream.
+- `LagListener`, `lag_of(progress)`, `behind_latest(progress)`: the lag of a stream.
 
 Importing this package does not import Spark.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.summary import SegmentsSummary, Summary, readable_time
     from kafkawire.spark._pipeline.topic_job import TopicJob, TopicJobSummary
     from kafkawire.spark._segments.source import SegmentsDataSource
-    from kafkawire.spark._topics.progress import LagListener, lag_of
+    from kafkawire.spark._topics.progress import LagListener, behind_latest, lag_of
     from kafkawire.spark._topics.source import TopicsDataSource
 
 
@@ -59,6 +59,7 @@ __all__ = [
     "SparkError",
     "StreamJob",
     "TopicsInput",
+    "behind_latest",
     "build_session",
     "lag_of",
     "register",
@@ -72,6 +73,7 @@ _HOMES = {
     "SegmentsInput": "_pipeline.inputs.segments",
     "CapturesInput": "_pipeline.inputs.captures",
     "LagListener": "_topics.progress",
+    "behind_latest": "_topics.progress",
     "lag_of": "_topics.progress",
 }
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from kafkawire.client._bulk.arrow import ArrowDecoder
 from kafkawire.client._bulk.range_fetch import RangeFetch, SharedCluster
-from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._cluster.metadata import NO_ID, TopicPartition
 from kafkawire.client._consume.offsets import EARLIEST, LATEST, ask_leaders
 from kafkawire.client._consume.records import located
 from kafkawire.client.errors import ClientError
@@ -26,6 +26,7 @@ from kafkawire.records import RECORD_SCHEMA, CorruptRecordError, batches_to_arro
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from uuid import UUID
 
     from kafkawire.client._consume.records import Chunk
     from kafkawire.values import ValueColumns
@@ -85,6 +86,11 @@ class BulkReader:
             return self._known(topic)
 
         return self._cluster.call(look())
+
+    def topic_id(self, topic: str) -> UUID | None:
+        """The id of a topic when its partitions were last looked up; None if the cluster has no ids."""
+        info = self._cluster.metadata.topics.get(topic)
+        return None if info is None or info.id == NO_ID else info.id
 
     def earliest(self, topic: str, partitions: Iterable[int] | None = None) -> dict[int, int]:
         """The first offset of each partition."""

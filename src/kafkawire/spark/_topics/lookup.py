@@ -16,22 +16,24 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from kafkawire.client import TopicPartition
-from kafkawire.client.errors import RequestTimeoutError, is_retriable
+from kafkawire.client.errors import OptionError, RequestTimeoutError, is_retriable
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import UnknownTopicOrPartitionError
 from kafkawire.spark._topics.groups import read_group
-from kafkawire.spark._topics.options import EARLIEST, LATEST
+from kafkawire.spark._topics.options import EARLIEST, LATEST, as_typed
 from kafkawire.spark._topics.tasks import pooled_reader, report_loss
 from kafkawire.spark.errors import SourceOptionError, SparkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from uuid import UUID
 
     from kafkawire.client import BulkReader
     from kafkawire.spark._topics.options import Bound, TopicOptions
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _Result = TypeVar("_Result")
+_log = logging.getLogger("kafkawire.spark")
 START: Final = "@start"
 """The key of the start that the end of a first batch carries; no topic can have this name."""
 Offsets = dict[TopicPartition, int]
@@ -114,6 +117,9 @@ class TopicLookup:
         self._options = options
         self._reader = reader or pooled_reader(options.client)
         self._cached: tuple[float, list[TopicPartition]] | None = None
+        self._assigned = frozenset(options.assigned)
+        self.topic_ids: dict[str, UUID] = {}
+        """The ids of the topics when their partitions were last looked up."""
 
     def partitions(self, known: Iterable[str] = ()) -> list[TopicPartition]:
         """The partitions to read. A missing topic raises, unless it is `known` from before."""
@@ -190,24 +196,32 @@ class TopicLookup:
                     raise
                 continue
             found += [TopicPartition(topic, number) for number in there]
+            topic_id = self._reader.topic_id(topic)
+            if topic_id is not None:
+                self.topic_ids[topic] = topic_id
         if options.strategy != "assign":
             return sorted(found)
-        missing = [partition for partition in options.assigned if partition not in found]
+        kept = [partition for partition in options.assigned if partition in found]
+        missing = ", ".join(str(partition) for partition in options.assigned if partition not in found)
         if missing and not known:
-            raise SourceOptionError(f"assign: no such partition: {', '.join(map(str, missing))}")
-        return [partition for partition in options.assigned if partition in found]
+            if not kept:
+                raise SourceOptionError(f"assign: no such partition: {missing}")
+            _log.warning("assign: no such partition: %s; the others are read", missing)
+        return kept
 
     def _at(self, bound: Bound, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
         if bound.timestamp is not None:
             return self._by_time(dict.fromkeys(partitions, bound.timestamp))
         given = bound.timestamps if bound.timestamps is not None else bound.offsets or {}
-        if given.keys() != set(partitions):
+        # an assigned partition that does not exist may have an offset
+        if given.keys() - (self._assigned - set(partitions)) != set(partitions):
             raise SourceOptionError(
                 f"{bound.option} must name exactly the partitions that are read; it names"
                 f" {', '.join(map(str, sorted(given)))}, but these are read: {', '.join(map(str, partitions))}"
             )
         if bound.timestamps is not None:
-            return self._by_time(bound.timestamps)
+            return self._by_time({partition: bound.timestamps[partition] for partition in partitions})
+        given = {partition: given[partition] for partition in partitions}
         found: dict[TopicPartition, int | None] = dict(given)
         found |= self.earliest([partition for partition, offset in given.items() if offset == EARLIEST])
         found |= self.latest([partition for partition, offset in given.items() if offset == LATEST])
@@ -243,6 +257,8 @@ class TopicLookup:
         for _ in range(self._options.retries):
             try:
                 return attempt()
+            except OptionError as error:
+                raise SourceOptionError(as_typed(str(error), dict(self._options.client))) from error
             except KafkaWireError as error:
                 if not is_retriable(error) or isinstance(error, (UnknownTopicOrPartitionError, RequestTimeoutError)):
                     raise
@@ -262,10 +278,11 @@ def whole_ranges(lookup: TopicLookup, options: TopicOptions) -> list[OffsetRange
     start, end = lookup.start(partitions), lookup.end(partitions)
     for partition in partitions:
         if start[partition] > end[partition] and options.end.word != "latest":
-            raise SourceOptionError(
-                f"{partition}: {options.start.option} is offset {start[partition]},"
-                f" after {options.end.option}, {end[partition]}"
-            )
+            text = f"{options.start.option} is offset {start[partition]}, after {options.end.option}, {end[partition]}"
+            if options.start.offsets is not None and options.end.offsets is not None:
+                raise SourceOptionError(f"{partition}: {text}")
+            report_loss(f"{partition}: {text}", fail=options.fail_on_data_loss)
+            start[partition] = end[partition]
     return lookup.ranges(start, end)
 
 

@@ -9,6 +9,7 @@ Rules:
   `kafka.bootstrap.servers` is required.
 - Of several options for one bound, a global timestamp overrides timestamps by partition, and these override offsets.
 - `kafka.sasl.jaas.config` is the login of every mechanism, as in the client. No error contains it.
+- Messages of the client name its options as they were given, with `kafka.`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 from kafkawire.client import TopicPartition
-from kafkawire.client.option_names import read_options, unknown_option
+from kafkawire.client.option_names import option_named, read_options, unknown_option
 from kafkawire.client.options import ConsumerOptions
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.spark._options import choice
@@ -123,7 +124,7 @@ class TopicOptions:
         try:
             consumer = read_options(ConsumerOptions, client, {})
         except KafkaWireError as error:
-            raise SourceOptionError(f"kafka.*: {error}") from error
+            raise SourceOptionError(as_typed(str(error), client)) from error
         largest = _optional(options, "maxOffsetsPerTrigger")
         smallest = _optional(options, "minOffsetsPerTrigger")
         if largest is not None and smallest is not None and smallest > largest:
@@ -250,6 +251,19 @@ def without_unknown(kind: type[ClientOptions], client: Mapping[str, str]) -> dic
             _ignored.add(name)
             _log.warning("kafka.%s is ignored: %s", name, problem)
     return known
+
+
+def as_typed(text: str, client: Mapping[str, str]) -> str:
+    """A message of the client with the names of options as they were given to Spark.
+
+    >>> as_typed("ssl_cafile=/a.pem: no such file", {"ssl.truststore.location": "/a.pem"})
+    'kafka.ssl.truststore.location=/a.pem: no such file'
+    """
+    names = {found: name for name in client for found in (option_named(name), name)}
+    if not names:
+        return text
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.])(?:{pattern})(?![\w.]*\w)", lambda match: f"{_PREFIX}{names[match[0]]}", text)
 
 
 def _own(given: Mapping[str, str]) -> dict[str, str]:

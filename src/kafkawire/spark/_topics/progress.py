@@ -43,6 +43,21 @@ def lag_of(progress: StreamingQueryProgress) -> dict[str, dict[int, int]]:
     return lag
 
 
+def behind_latest(progress: StreamingQueryProgress) -> dict[str, float]:
+    """The metrics of Spark's own connector: the smallest, largest and average lag of a partition.
+
+    Spark reports no metrics of Python sources; these are computed from its offsets. Empty without a source of ours.
+    """
+    lags = [lag for partitions in lag_of(progress).values() for lag in partitions.values()]
+    if not lags:
+        return {}
+    return {
+        "minOffsetsBehindLatest": min(lags),
+        "maxOffsetsBehindLatest": max(lags),
+        "avgOffsetsBehindLatest": sum(lags) / len(lags),
+    }
+
+
 class LagListener(StreamingQueryListener):
     """Calls a function with the name or id of a query and its lag after every trigger.
 

@@ -6,6 +6,8 @@ Rules:
   offset contains itself, and later ends have no start. A batch whose end has a start begins there.
 - The limits of a trigger are computed here: the smallest and the largest number of offsets, and the longest delay. No
   limit applies if Spark requests everything. The smallest does not apply to a query that ends with existing records.
+- A topic that was deleted and created again between two triggers is noticed by its id, and is data loss. Without
+  `failOnDataLoss` it is read from its beginning, and the end of that batch contains its start.
 - A new partition is read from its beginning, which must be offset 0. Missing offsets, partitions and topics are data
   loss. Every trigger looks for new partitions and topics.
 - A batch is complete when Spark requests the next one, or calls `commit`. Its end is then committed to the group if
@@ -35,6 +37,7 @@ from kafkawire.spark._topics.tasks import report_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from uuid import UUID
 
     import pyarrow as pa
 
@@ -56,6 +59,7 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offsets | None = None
         self._latest: Offsets | None = None
         self._topics: set[str] = set()
+        self._topic_ids: dict[str, UUID] = {}
         self._committed: Offsets | None = None
         self._last_trigger: float | None = None
 
@@ -85,9 +89,10 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._topics.update(partition.topic for partition in begin)
         self._latest = lookup.latest(lookup.partitions(self._topics))
         latest = self._within_target(self._latest, begin)
+        recreated = self._recreated_topics(lookup)
         if self._options.fail_on_data_loss:
             self._report_gone(begin, latest)
-        new = [partition for partition in latest if partition not in begin]
+        new = [partition for partition in latest if partition not in begin or partition.topic in recreated]
         full = begin | (lookup.earliest(new) if new else {})
         end = latest
         if not isinstance(limit, ReadAllAvailable):
@@ -95,9 +100,11 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return start
             if self._options.max_per_trigger is not None:
                 end = share_limit(self._options.max_per_trigger, full, latest)
-        if end == begin:
+        if end == begin and not recreated:
             return start
         reached = as_json(end)
+        if recreated:
+            return {**reached, START: as_json({partition: full[partition] for partition in end})}
         return {**reached, START: start[START]} if _is_initial(start) else reached
 
     def reportLatestOffset(self) -> Json | None:
@@ -129,6 +136,18 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._lookup is None:
             self._lookup = TopicLookup(self._options)
         return self._lookup
+
+    def _recreated_topics(self, lookup: TopicLookup) -> set[str]:
+        """The topics that have another id than at the last trigger."""
+        recreated = set()
+        for topic, new in lookup.topic_ids.items():
+            old = self._topic_ids.get(topic, new)
+            if old != new:
+                text = f"topic {topic!r} was deleted and created again: its id {old} became {new}"
+                report_loss(text, fail=self._options.fail_on_data_loss)
+                recreated.add(topic)
+        self._topic_ids |= lookup.topic_ids
+        return recreated
 
     def _report_gone(self, begin: Offsets, end: Offsets) -> None:
         gone = sorted(begin.keys() - end.keys())

@@ -29,7 +29,7 @@ from kafkawire.spark._exactly_once.cluster_sink import abort_on_cluster, commit_
 from kafkawire.spark._exactly_once.options import OPTIONS as SINK_OPTIONS
 from kafkawire.spark._exactly_once.options import SinkOptions
 from kafkawire.spark._exactly_once.task import PartMessage, place_of_stream, write_part
-from kafkawire.spark._topics.options import client_config, without_unknown
+from kafkawire.spark._topics.options import as_typed, client_config, without_unknown
 from kafkawire.spark._workers import tune_worker
 from kafkawire.spark.errors import SourceOptionError, SparkError
 
@@ -85,7 +85,7 @@ class WriteOptions:
         try:
             BulkWriter(config=client, transactional_id=None if sink is None else sink.prefix).close()
         except KafkaWireError as error:
-            raise SourceOptionError(f"kafka.*: {error}") from error
+            raise SourceOptionError(as_typed(str(error), client)) from error
         topic = options.get("topic")
         return cls(tuple(sorted(client.items())), topic, _check_columns(schema, has_topic=topic is not None), sink)
 
