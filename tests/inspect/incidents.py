@@ -79,6 +79,9 @@ INCIDENTS = {
     "unknown version first": Incident(
         "closed-unsupported-version", asking(3, 60, greets=False), asking(3, 12, greets=False)
     ),
+    "absurd version first": Incident(
+        "closed-unsupported-version", asking(3, 255, greets=False), asking(3, 12, greets=False)
+    ),
     "removed version first": Incident(
         "closed-unsupported-version", asking(1, 2, greets=False), asking(1, 2, greets=False, by="client")
     ),

@@ -132,7 +132,7 @@ def walk(data, starts, offsets, sizes, Py_ssize_t piece, int64_t position, int64
             header = min(size, 10)
             head = cursor.peek(position + 4, header, spare)
             key, version, correlation = be16(head), be16(head + 2), be32(head + 4)
-            if key >= 1024 or version >= 64:
+            if key >= 1024 or version >= 256:
                 reason = IMPLAUSIBLE
                 break
             if key != 7 or version != 0:

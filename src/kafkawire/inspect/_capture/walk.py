@@ -29,7 +29,7 @@ LARGEST_REQUEST: Final = 104_857_600
 LARGEST_RESPONSE: Final = 0x7FFFFFFF
 LARGEST_PACKET: Final = 1 << 18
 MOST_APIS: Final = 1024
-MOST_VERSIONS: Final = 64
+MOST_VERSIONS: Final = 256
 
 
 def chain(data: NDArray[np.uint8], position: int, little: bool) -> tuple[array[int], int]:
