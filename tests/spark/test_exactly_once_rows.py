@@ -47,7 +47,7 @@ REFUSED = [
     ({**ONCE, "sinkId": "s", "sinkBatch": "one"}, "sinkBatch is 'one', expected a number"),
     ({**ONCE, "decisionTopic": "a b"}, "decisionTopic is 'a b', expected a name of a topic"),
     ({**ONCE, "kafka__transaction__timeout__ms": "0"}, "kafka.transaction.timeout.ms is '0', expected milliseconds"),
-    ({**ONCE, "kafka__acks": "1"}, "transactional_id needs acks=all"),
+    ({**ONCE, "kafka__acks": "1"}, "transactional_id needs kafka.acks=all"),
     ({"kafka__transactional__id": "x"}, "set deliveryGuarantee=exactly-once, and transactionalIdPrefix"),
 ]
 

@@ -168,7 +168,11 @@ REFUSED: list[tuple[list[StructField], dict[str, str], str]] = [
     ([TEXT], {**TOPIC, "kafka.key.serializer": "X"}, "kafka.key.serializer cannot be set"),
     ([TEXT], {**TOPIC, "kafka.partitioner.class": "X"}, "compute the partition column"),
     ([TEXT], {**TOPIC, "kafka.acks": "0"}, "the broker would not report whether rows were stored"),
-    ([TEXT], {**TOPIC, "kafka.ssl.keystore": "x"}, "no option 'ssl.keystore'"),
+    (
+        [TEXT],
+        {**TOPIC, "kafka.ssl.keystore": "x"},
+        "no option 'kafka.ssl.keystore' for the producer; did you mean 'kafka.ssl.keystore.key'?",
+    ),
     ([TEXT], {**TOPIC, "kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
 ]
 

@@ -263,6 +263,7 @@ def as_typed(text: str, client: Mapping[str, str]) -> str:
     if not names:
         return text
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    text = text.replace("did you mean '", f"did you mean '{_PREFIX}")
     return re.sub(rf"(?<![\w.])(?:{pattern})(?![\w.]*\w)", lambda match: f"{_PREFIX}{names[match[0]]}", text)
 
 
