@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import struct
 from pathlib import Path
@@ -97,6 +98,50 @@ def test_a_client_reaches_every_broker_through_the_proxy(tmp_path: Path, capsys:
     exchanges = read_captures([path]).tables["exchanges"]
     assert exchanges["api"].to_pylist() == ["Metadata", "FindCoordinator", "Heartbeat", "Heartbeat"]
     assert exchanges["state"].to_pylist() == ["matched"] * 4
+
+
+async def hung_up_on(*, by_client: bool) -> None:
+    """A request of a version that nothing knows, and a broker that closes without an answer; or a client that does."""
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(17)
+        if by_client:
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    upstream = ("127.0.0.1", server.sockets[0].getsockname()[1])
+    proxy = Proxy(("127.0.0.1", 0), upstream, None, None, None, Printer(quiet=False, as_json=True))
+    await proxy.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(struct.pack(">ihhih2sb", 13, 3, 99, 1, 2, b"me", 0))
+    await writer.drain()
+    if not by_client:
+        assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
+    await asyncio.sleep(0.05)
+    await proxy.stop()
+    server.close()
+
+
+def test_a_request_that_the_broker_hangs_up_on_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(hung_up_on(by_client=False))
+    (line,) = map(json.loads, capsys.readouterr().out.splitlines())
+    shown = {name: line[name] for name in ("client", "api", "version", "request", "response", "state")}
+    assert shown == {
+        "client": "me",
+        "api": "Metadata",
+        "version": 99,
+        "request": 17,
+        "response": None,
+        "state": "unanswered",
+    }
+
+
+def test_a_client_that_leaves_before_the_answer_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(hung_up_on(by_client=True))
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("arguments", [["--listen", "x"], ["--listen", "99999"]])

@@ -75,7 +75,7 @@ class Printer:
         self._quiet, self._json = quiet, as_json
 
     def exchange(self, client: tuple[str, int], seen: ProxyExchange) -> None:
-        """Print an exchange when it is complete."""
+        """Print an exchange when it is complete, or when the broker closes the connection instead of answering."""
         if self._quiet:
             return
         asked = seen.asked
@@ -91,6 +91,7 @@ class Printer:
             "response": seen.size or None,
             "error": error(code).name if isinstance(code, int) and code else None,
             "group": row.get("group_id"),
+            "state": "unanswered" if seen.is_unanswered else None,
         }
         if self._json:
             output.print_json([shown])

@@ -52,13 +52,17 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class Exchange:
-    """A complete exchange; `response` is None if there is none, or if it cannot be decoded."""
+    """A complete exchange; `response` is None if there is none, or if it cannot be decoded.
+
+    With `is_unanswered` the broker closed the connection instead of answering.
+    """
 
     asked: PendingRequest
     response: Message | None
     size: int
     at: int
     frame: bytes = b""
+    is_unanswered: bool = False
 
 
 @dataclass(slots=True)
@@ -113,6 +117,12 @@ class Relay:
             out.append(passed)
             seen.append(Exchange(asked, response, len(frame), now, frame))
         return b"".join(out), seen
+
+    def closed_by_broker(self, now: int) -> list[Exchange]:
+        """The requests that the broker left without a response when it closed the connection."""
+        left = [Exchange(asked, None, 0, now, is_unanswered=True) for asked in self.waiting]
+        self.waiting.clear()
+        return left
 
     def _asked(self, frame: bytes, now: int) -> PendingRequest:
         body = memoryview(frame)[4:]

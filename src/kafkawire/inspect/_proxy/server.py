@@ -3,7 +3,8 @@
 Rules:
 - Clients stay on the proxy. Every broker in a response gets a listener, and the response names that listener.
 - Traffic is recorded as it arrived, before any change, with the time of its arrival.
-- The observer gets each complete exchange, and an error if a broker cannot be reached.
+- The observer gets each complete exchange, and an error if a broker cannot be reached. When a broker closes a
+  connection, the observer also gets the requests without a response, because one of them may be the reason.
 - If one side closes, the proxy closes the other.
 """
 
@@ -32,7 +33,7 @@ class Observer(Protocol):
     """Receives the exchanges of a proxy."""
 
     def exchange(self, client: tuple[str, int], seen: Exchange) -> None:
-        """Called for each complete exchange."""
+        """Called for each complete exchange, and for a request that the broker left unanswered."""
 
     def complain(self, text: str) -> None:
         """Called for an error after which the proxy continues."""
@@ -144,6 +145,9 @@ class Proxy:
             done, _ = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
             if recorded is not None:
                 recorded.close(time.time_ns(), by_client=up in done)
+            if up not in done:
+                for each in relay.closed_by_broker(time.time_ns()):
+                    self._report.exchange(client, each)
         finally:
             for task in (up, down):
                 task.cancel()
