@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kafkawire.cli.main import main
+from kafkawire.testing import RunningBroker
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 ONE = "0000000c001200000000000100026d65"
@@ -30,6 +33,33 @@ def test_the_address_is_printed_and_interrupting_ends_the_server() -> None:
         connection.close()
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 0
+
+
+def test_a_secured_broker_is_shown_with_the_settings_of_a_file(tmp_path: Path) -> None:
+    settings = tmp_path / "client.properties"
+    with RunningBroker(security="SASL_PLAINTEXT", users={"alice": "secret"}) as broker:
+        settings.write_text(broker.java_properties("alice"), "utf-8")
+        broker.create_topic("orders")
+        place = ["ui", broker.bootstrap_servers, "--no-browser", "--json"]
+        with subprocess.Popen(
+            [sys.executable, "-m", "kafkawire", *place, "-F", str(settings)], stdout=subprocess.PIPE, text=True
+        ) as running:
+            assert running.stdout is not None
+            address = urlsplit(json.loads(running.stdout.readline())["address"])
+            token = address.fragment[6:].partition("/")[0]
+            connection = HTTPConnection(address.netloc, timeout=30)
+            connection.request("GET", "/api/brokers/b1/topics", headers={"authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            shown = answer.read().decode()
+            connection.close()
+            running.send_signal(signal.SIGINT)
+            assert running.wait(30) == 0
+    assert (answer.status, "orders" in shown, "secret" in shown) == (200, True, False)
+
+
+def test_settings_without_a_broker_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["ui", "--no-browser", str(tmp_path), "-X", "security.protocol=SSL"]) == 2
+    assert "name it as HOST:PORT" in capsys.readouterr().err
 
 
 def test_another_host_without_encryption_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _TRACES: Final = ("lines", "trees", "full-trees")
 _ENVIRONMENT: Final = "KAFKAWIRE_BOOTSTRAP_SERVERS"
@@ -40,6 +40,19 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT,...",
         help=f"bootstrap servers (default {servers}; {_ENVIRONMENT} changes the default)",
     )
+    add_setting_options(parser)
+    parser.add_argument(
+        "-v",
+        dest="verbose",
+        action="count",
+        default=0,
+        help="print each request and response to standard error; -vv also their bytes and fields, as decode does; -vvv "
+        "also all records (-X trace=json: as JSON)",
+    )
+
+
+def add_setting_options(parser: argparse.ArgumentParser) -> None:
+    """Add -X and -F to a command."""
     parser.add_argument(
         "-X",
         dest="options",
@@ -49,14 +62,6 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
         help="set an option of the client; can be repeated",
     )
     parser.add_argument("-F", dest="options_file", metavar="FILE", help="properties file with options of the client")
-    parser.add_argument(
-        "-v",
-        dest="verbose",
-        action="count",
-        default=0,
-        help="print each request and response to standard error; -vv also their bytes and fields, as decode does; -vvv "
-        "also all records (-X trace=json: as JSON)",
-    )
 
 
 @contextmanager
@@ -78,26 +83,35 @@ def ending_in_order() -> Iterator[None]:
 
 def client_config(args: argparse.Namespace, **more: Any) -> dict[str, Any]:
     """The configuration of a client, from the options of the user and `more` of the command."""
-    from kafkawire.client.option_names import option_named
-
-    given = _read_properties(Path(args.options_file)) if args.options_file else {}
     config: dict[str, Any] = {"bootstrap_servers": args.bootstrap}
     if args.verbose:
         config["trace"] = _TRACES[min(args.verbose, len(_TRACES)) - 1]
     config.update((name, value) for name, value in more.items() if value is not None)
-    config.update((option_named(name), value) for name, value in given.items())
-    config.update((option_named(name), value) for name, value in (pair(option, "-X") for option in args.options))
-    return config
+    return config | given_settings(args)
+
+
+def given_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of -F and -X, which overrides it, by kafkawire's names."""
+    from kafkawire.client.option_names import option_named
+
+    given = _read_properties(Path(args.options_file)) if args.options_file else {}
+    pairs = [*given.items(), *(pair(option, "-X") for option in args.options)]
+    return {option_named(name): value for name, value in pairs}
 
 
 def admin_config(args: argparse.Namespace) -> dict[str, Any]:
     """The options of the user that every client has, for a command that also takes those of consumers."""
+    return of_every_client(client_config(args))
+
+
+def of_every_client(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that every client has."""
     from dataclasses import fields
 
     from kafkawire.client.options import ClientOptions
 
     known = {each.name for each in fields(ClientOptions)}
-    return {name: value for name, value in client_config(args).items() if name in known}
+    return {name: value for name, value in config.items() if name in known}
 
 
 def pair(text: str, option: str) -> tuple[str, str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from kafkawire.cli._support.clients import given_settings, of_every_client
 from kafkawire.cli.registry import UsageError
 from kafkawire.web import PageOptions, Workspace
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _CAPTURES = (b"\xa1\xb2", b"\xd4\xc3", b"\x4d\x3c", b"\x0a\x0d\x0d\x0a", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
@@ -18,24 +20,31 @@ _CAPTURES = (b"\xa1\xb2", b"\xd4\xc3", b"\x4d\x3c", b"\x0a\x0d\x0d\x0a", b"\x1f\
 def workspace_for(args: argparse.Namespace) -> Workspace:
     """The workspace with the inputs of the command line."""
     workspace = Workspace(PageOptions(write=args.write, export=not args.no_export))
+    settings = of_every_client(given_settings(args))
+    if (args.options or args.options_file) and not any(map(_is_broker, args.inputs)):
+        raise UsageError("-X and -F are settings for a broker: name it as HOST:PORT")
     for text in args.inputs:
-        add_input(workspace, text)
+        add_input(workspace, text, settings)
     return workspace
 
 
-def add_input(workspace: Workspace, text: str) -> None:
-    """Add one input: a file, a directory or a broker."""
+def add_input(workspace: Workspace, text: str, settings: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Add one input: a file, a directory, or a broker with the settings of its clients."""
     path = Path(text)
     if path.is_dir():
         _add_directory(workspace, path)
     elif path.is_file():
         _add_file(workspace, path)
-    elif ":" in text and text.rpartition(":")[2].isdecimal():
+    elif _is_broker(text):
         from kafkawire.web import BrokerSource
 
-        _open(workspace, BrokerSource({"bootstrap_servers": text}), "topics")
+        _open(workspace, BrokerSource({**settings, "bootstrap_servers": text}), "topics")
     else:
         raise UsageError(f"{text}: expected a file, a directory, or a broker as HOST:PORT")
+
+
+def _is_broker(text: str) -> bool:
+    return ":" in text and text.rpartition(":")[2].isdecimal() and not Path(text).exists()
 
 
 def _add_directory(workspace: Workspace, path: Path) -> None:

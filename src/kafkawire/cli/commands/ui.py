@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkawire.cli._support.clients import add_setting_options
 from kafkawire.cli._support.pages import add_page_options, serve_page
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ EXAMPLES = (
     "kafkawire ui traffic.pcapng",
     "kafkawire ui /var/lib/kafka/data",
     "kafkawire ui localhost:9092 --write",
+    "kafkawire ui broker:9093 -F client.properties",
 )
 
 
@@ -25,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR|HOST:PORT",
         help="captures, log directories, the output of a pipeline, or a broker; without any, the page asks",
     )
+    add_setting_options(parser)
     add_page_options(parser)
 
 
