@@ -10,7 +10,6 @@ const KEYS = [
   ["← →", "Close and open a node of the tree; in hex, the byte before and after"],
   ["[ ]", "The field before and after"],
   ["n p", "Next and previous fault, difference or error"],
-  ["g", "Go to a row, an offset or a time"],
   ["Tab", "From list to list"],
   ["?", "This list"],
 ];
