@@ -77,6 +77,7 @@ export function Messages({ id, name, place, partitions, about }) {
       <span class="soft" role="status">${said}${state.broken ? " · the answer broke off" : ""}</span></div>
     ${failure && !failure.column ? html`<${Failed} error=${failure} title="The messages cannot be read"><button onClick=${() => setRun(run + 1)}>Try again</button><//>`
       : !rows.length && !state.running ? html`<${Empty} title=${q ? "Nothing was found" : "There are no messages"}>${q ? `All ${number(state.scanned ?? 0)} messages from here on were searched.` : "Follow waits for new ones."}<//>`
+      : !rows.length && tail && !state.from ? html`<${Empty} title="Looking for the end of the topic">Messages from there on appear here.<//>`
       : !rows.length && tail ? html`<${Empty} title="Waiting for messages">New messages appear here as they are written.<//>`
       : html`<div class="halves"><div><${Grid} label="Messages" columns=${columns} least="720px" count=${rows.length} rowOf=${(index) => rows[index]} cursor=${cursor} follow=${Boolean(tail) && !at} focused=${false} onCursor=${choose}
           onOpen=${() => current && go(link(["bytes", id, name, current.p, current.o]))} /></div>
