@@ -48,8 +48,8 @@ def served_versions(evidence: Evidence) -> dict[str, Ranges]:
     """The versions that each broker serves, by its ApiVersions responses."""
     return {
         row["connection"]["server"]: {each["api_key"]: (each["min"], each["max"]) for each in row["api_versions"]}
-        for row in evidence.exchanges
-        if row["api_key"] == API_VERSIONS and row["error_code"] == 0 and row["api_versions"]
+        for row in evidence.exchanges.where(api_key=API_VERSIONS, error_code=0)
+        if row["api_versions"]
     }
 
 

@@ -4,16 +4,17 @@ Rules:
 - Times are microseconds since 1970. Rows are in the order of time.
 - A row of partitions or batches has its exchange, and an exchange has its connection.
 - A client is an address without port and a client id. It may have many connections.
+- Rules select rows by columns. A row is made when a rule looks at it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
-from itertools import repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,87 +26,134 @@ from kafkawire.inspect._diagnose.aggregates import (
     OldFormat,
     WrongIndex,
 )
-from kafkawire.inspect._transactions.traffic import follow
+from kafkawire.inspect._tables.rows import LazyRows
+from kafkawire.inspect._transactions.traffic import APIS, PRODUCE, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from kafkawire.inspect._transactions.model import Transaction
 
+    Places = NDArray[np.int64]
+
 Row = dict[str, Any]
+K = TypeVar("K")
 SECOND = 1_000_000
 
 
 class Evidence:
     """The traffic of captures, for rules.
 
-    `connections` are rows by id; `exchanges`, `partitions` and `batches` are lists of rows. The columns of the rows are
-    those of `SCHEMAS`; a row also has its `exchange` or `connection`.
+    `connections` are rows by id; `exchanges`, `partitions` and `batches` are sequences of rows. The columns of the rows
+    are those of `SCHEMAS`; a row also has its `exchange` or `connection`. A rule that needs few rows selects them with
+    `where`, so that the others are never made.
     """
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.connections: dict[int, Row] = {row["conn_id"]: row for row in _rows(tables["connections"])}
-        self.exchanges = sorted(_rows(tables["exchanges"]), key=when)
         self.gaps = _rows(tables["gaps"]) if "gaps" in tables else []
-        by_name: dict[tuple[int, int], Row] = {}
-        for row in self.exchanges:
-            row["connection"] = self.connections[row["conn_id"]]
-            by_name[row["conn_id"], row["seq"]] = row
-        self.partitions = _joined(tables["exchange_partitions"], by_name)
-        self.batches = _joined(tables["batches"], by_name)
+        exchanges = tables["exchanges"]
+        times = _numbers(pc.coalesce(*(exchanges[name].cast(pa.int64()) for name in ("ts_req", "ts_resp"))))
+        order = np.argsort(times, kind="stable")
+        self.times: Places = times[order]
+        """The time of each exchange, as `when` gives it."""
+        self.exchanges = LazyRows(exchanges, order, ("connection", self._connections_at))
+        self._by_name = _Places(_numbers(exchanges["conn_id"])[order], _numbers(exchanges["seq"])[order])
+        self.partitions, self._exchange_of_partition = self._joined(tables["exchange_partitions"])
+        self.batches, _ = self._joined(tables["batches"])
+
+    def _connections_at(self, places: Places) -> list[Row]:
+        return [self.connections[number] for number in self._by_name.conn_id[places].tolist()]
+
+    def _joined(self, table: pa.Table) -> tuple[LazyRows, Places]:
+        """The rows of a table that belong to an exchange, and the places of their exchanges."""
+        owner = self._by_name.find(_numbers(table["conn_id"]), _numbers(table["seq"]))
+        known = np.flatnonzero(owner >= 0)
+        order = known[np.argsort(self.times[owner[known]], kind="stable")]
+        places = owner[order]
+        return LazyRows(table, order, ("exchange", lambda own: self.exchanges.at(places[own]))), places
+
+    def exchange(self, conn_id: int, seq: int) -> Row:
+        """An exchange by its name."""
+        return self.exchanges[int(self._by_name.find(np.array([conn_id]), np.array([seq]))[0])]
 
     @cached_property
-    def by_connection(self) -> dict[int, list[Row]]:
-        return grouped(self.exchanges, lambda row: row["conn_id"])
+    def by_connection(self) -> RowGroups[int]:
+        """The exchanges of each connection."""
+        return RowGroups(self.exchanges, self._by_name.conn_id, lambda row: row["conn_id"])
+
+    @cached_property
+    def by_client(self) -> RowGroups[tuple[str, str | None]]:
+        """The exchanges of each client."""
+        addresses: dict[str, int] = {}
+        for row in self.connections.values():
+            addresses.setdefault(_address(row), len(addresses))
+        known = {number: addresses[_address(row)] for number, row in self.connections.items()}
+        numbers, inverse = np.unique(self._by_name.conn_id, return_inverse=True)
+        codes: Any = self.exchanges.column("client_id").dictionary_encode()
+        clients = _numbers(codes.indices) + 1
+        address = np.array([known[number] for number in numbers.tolist()], np.int64)[inverse]
+        return RowGroups(self.exchanges, address * (len(codes.dictionary) + 1) + clients, client_of)
+
+    def extent(self, places: Places) -> dict[str, int]:
+        """The number of some exchanges and the time of their end, for a finding that shows only the first of them."""
+        answered = self.exchanges.numbers("ts_resp", 0)[places]
+        ends = np.where(answered != 0, answered, self.times[places])
+        return {"count": len(places), "t1": int(ends.max())}
 
     @cached_property
     def fetches(self) -> dict[tuple[int, str, int], list[Row]]:
         """Answered fetches of consumers, by connection, topic and partition."""
         rows = (
             row
-            for row in self.partitions
-            if row["api_key"] == 1
-            and row["exchange"]["ts_resp"] is not None
-            and not row["exchange"]["connection"]["inter_broker"]
+            for row in self.partitions.where(api_key=1)
+            if row["exchange"]["ts_resp"] is not None and not row["exchange"]["connection"]["inter_broker"]
         )
         return grouped(rows, lambda row: (row["conn_id"], topic_of(row), row["partition"]))
 
     @cached_property
     def commits(self) -> dict[tuple[str | None, str, int], list[Row]]:
         """Committed offsets, by group, topic and partition."""
-        rows = (
-            row
-            for row in self.partitions
-            if row["api_key"] == 8 and row["error_code"] == 0 and row["committed_offset"] is not None
-        )
+        rows = (row for row in self.partitions.where(api_key=8, error_code=0) if row["committed_offset"] is not None)
         return grouped(rows, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"]))
 
     @cached_property
     def produced(self) -> list[tuple[Row, Row | None]]:
         """Batches of producers, each with the row of its partition in the same exchange."""
+        sent = self.batches.where(source="request")
         verdicts = {
             (row["conn_id"], row["seq"], topic_of(row), row["partition"]): row
-            for row in self.partitions
-            if row["api_key"] == 0
+            for row in (self.partitions.where(api_key=0) if sent else ())
         }
-        return [
-            (row, verdicts.get((row["conn_id"], row["seq"], row["topic"], row["partition"])))
-            for row in self.batches
-            if row["source"] == "request"
-        ]
+        return [(row, verdicts.get((row["conn_id"], row["seq"], row["topic"], row["partition"]))) for row in sent]
 
     @cached_property
     def transactions(self) -> list[Transaction]:
         """The transactions of producers, by their beginning."""
-        return follow(self.exchanges, self.partitions, self.batches)
-
-    @cached_property
-    def _by_exchange(self) -> dict[tuple[int, int], list[Row]]:
-        return grouped(self.partitions, lambda row: (row["conn_id"], row["seq"]))
+        batches = self.batches.where(is_transactional=True, source="request")
+        keys = APIS if batches else tuple(key for key in APIS if key != PRODUCE)
+        exchanges = self.exchanges.where(api_key=keys)
+        return follow(exchanges, self.partitions.where(api_key=keys) if exchanges else (), batches)
 
     def of_exchange(self, exchange: Row) -> list[Row]:
         """The partitions of an exchange."""
-        return self._by_exchange.get((exchange["conn_id"], exchange["seq"]), [])
+        place = self._by_name.find(np.array([exchange["conn_id"]]), np.array([exchange["seq"]]))[0]
+        order, owners = self._partitions_by_exchange
+        return self.partitions.at(order[slice(*np.searchsorted(owners, (place, place + 1)))])
+
+    @cached_property
+    def _partitions_by_exchange(self) -> tuple[Places, Places]:
+        order = np.argsort(self._exchange_of_partition, kind="stable")
+        return order, self._exchange_of_partition[order]
+
+    def of_topics(self, names: Collection[str]) -> list[Row]:
+        """The rows of partitions whose topics have these names, as `topic_of` gives them."""
+        rows = self.partitions
+        unnamed = rows.places(topic=(None, ""), topic_id=[*names, None, ""])
+        found = rows.at(np.union1d(rows.places(topic=[*names]), unnamed))
+        return [row for row in found if topic_of(row) in names]
 
     def is_late(self, conn_id: int) -> bool:
         """Whether the capture lacks the beginning of a connection."""
@@ -119,6 +167,49 @@ class Evidence:
             and (gap["t"] is None or ((t0 is None or gap["t"] >= t0 - SECOND) and (t1 is None or gap["t"] <= t1)))
             for gap in self.gaps
         )
+
+
+class _Places:
+    """The places of exchanges by their names; of two with one name, the last."""
+
+    def __init__(self, conn_id: Places, seq: Places) -> None:
+        self.conn_id, self.seq = conn_id, seq
+        self._span = int(seq.max(initial=0)) + 1
+        keys = conn_id * self._span + seq
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, conn_id: Places, seq: Places) -> Places:
+        """The place of each name, or -1."""
+        if not len(self._keys):
+            return np.full(len(conn_id), -1, np.int64)
+        nearest = np.searchsorted(self._keys, conn_id * self._span + seq, "right") - 1
+        found = self._order[np.maximum(nearest, 0)]
+        same = (nearest >= 0) & (self.conn_id[found] == conn_id) & (self.seq[found] == seq)
+        return np.where(same, found, -1)
+
+
+class RowGroups(Mapping[K, list[Row]]):
+    """Rows by a key, in the order of the first row of each; `codes` has one number per row and key."""
+
+    def __init__(self, rows: LazyRows, codes: Places, key: Callable[[Row], K]) -> None:
+        self._rows = rows
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        members = (
+            np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1]) if len(codes) else []
+        )
+        names = rows.at(first)
+        self.places: dict[K, Places] = {key(names[number]): members[number] for number in np.argsort(first).tolist()}
+        """The places of the rows of each key."""
+
+    def __getitem__(self, key: K) -> list[Row]:
+        return self._rows.at(self.places[key])
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def when(row: Row) -> int:
@@ -139,7 +230,11 @@ def partition_name(row: Row) -> str:
 
 def client_of(exchange: Row) -> tuple[str, str | None]:
     """The client of an exchange: address and client id."""
-    return exchange["connection"]["client"].rpartition(":")[0], exchange["client_id"]
+    return _address(exchange["connection"]), exchange["client_id"]
+
+
+def _address(connection: Row) -> str:
+    return str(connection["client"]).rpartition(":")[0]
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
@@ -198,19 +293,11 @@ def logged_transaction(row: Row) -> LoggedTransaction:
 
 
 def _rows(table: pa.Table) -> list[Row]:
-    plain = [
-        table[field.name].cast(pa.int64()) if pa.types.is_timestamp(field.type) else table[field.name]
-        for field in table.schema
-    ]
-    names = table.schema.names
-    columns = [repeat(None, len(table)) if each.null_count == len(table) else each.to_pylist() for each in plain]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return list(LazyRows(table, np.arange(len(table))))
 
 
-def _joined(table: pa.Table, exchanges: Mapping[tuple[int, int], Row]) -> list[Row]:
-    found = []
-    for row in _rows(table):
-        exchange = row["exchange"] = exchanges.get((row["conn_id"], row["seq"]))
-        if exchange is not None:
-            found.append((when(exchange), row))
-    return [row for _, row in sorted(found, key=itemgetter(0))]
+def _numbers(column: pa.ChunkedArray[Any] | pa.Array[Any]) -> Places:
+    """A column of whole numbers, with -1 in place of null."""
+    filled: Any = column.cast(pa.int64())
+    found: Places = np.asarray(filled.fill_null(-1))
+    return found

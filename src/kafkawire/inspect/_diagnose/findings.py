@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.levels import Level
 
-_SHOWN: Final = 20
+SHOWN: Final = 20
 # Advice of rules over captures and of rules over logs.
 LINGER: Final = "Raise linger.ms and batch.size."
 COMPRESS: Final = "Set compression.type (lz4 or zstd)."
@@ -86,7 +86,7 @@ def _joined(own: list[Finding]) -> Finding:
         t0=min(begins, default=None),
         t1=max(ends, default=None),
         count=sum(each.count for each in own),
-        evidence=list({(place["conn_id"], place["seq"]): place for place in evidence}.values())[:_SHOWN],
+        evidence=list({(place["conn_id"], place["seq"]): place for place in evidence}.values())[:SHOWN],
     )
 
 
@@ -109,7 +109,7 @@ def about(rule: str, level: Level, exchanges: Sequence[Row], text: str, advice: 
         t0=when(first),
         t1=max(ends),
         count=len(exchanges),
-        evidence=[{"conn_id": row["conn_id"], "seq": row["seq"]} for row in exchanges[:_SHOWN]],
+        evidence=[{"conn_id": row["conn_id"], "seq": row["seq"]} for row in exchanges[:SHOWN]],
     )
     for name, value in more.items():
         setattr(finding, name, value)

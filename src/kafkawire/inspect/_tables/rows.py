@@ -1,21 +1,31 @@
-"""Collect rows for a table of a given schema.
+"""Collect rows for a table of a given schema, and read the rows of a table.
 
 Rules:
 - A column that a row does not name is null. A name that the schema lacks is ignored.
 - Rows become columns in runs, so that a long table costs little more than its Arrow form.
 - Rows are kept uncopied, so they must not change after `add`.
 - Times of records are milliseconds; tables have microseconds. A time that does not fit is null.
+- A row that is read becomes a dictionary when it is first used, and is then the same one. Conditions are checked on
+  columns, because a table has many rows of which few are used.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.int64]
+    Row = dict[str, Any]
 
 RUN: Final = 8192
 _LARGEST: Final = (2**63 - 1) // 1000
@@ -90,3 +100,103 @@ class Rows:
             rows = cast("pa.StructArray", pa.array(self._waiting, pa.struct(list(self.schema))))
             self._runs.append(pa.RecordBatch.from_arrays(rows.flatten(), schema=self.schema))
             self._waiting = []
+
+
+class LazyRows(Sequence["Row"]):
+    """The rows of a table in an order; times are whole microseconds.
+
+    `link` is a further column and a function that returns its rows for places in that order.
+
+    >>> rows = LazyRows(pa.table({"a": [3, None, 5]}), [2, 0, 1])
+    >>> rows[0], rows.where(a=(3, None)), rows.above("a", 3).tolist(), rows.numbers("a", -1).tolist()
+    ({'a': 5}, [{'a': 3}, {'a': None}], [0], [5, 3, -1])
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        order: Places | Sequence[int],
+        link: tuple[str, Callable[[Places], Iterable[Row]]] | None = None,
+    ) -> None:
+        self._table, self._link = table, link
+        self._order = np.asarray(order, np.int64)
+        self._made: list[Row | None] = [None] * len(self._order)
+        self._columns: dict[str, pa.Array[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return self.at(np.arange(len(self))[place])
+        return self._made[place] or self.at(np.arange(len(self))[place : place + 1 or None])[0]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.at(np.arange(len(self))))
+
+    def at(self, places: Places) -> list[Row]:
+        """The rows at these places."""
+        wanted, made = places.tolist(), self._made
+        missing = [place for place in wanted if made[place] is None]
+        if missing:
+            self._make(missing)
+        return cast("list[Row]", [made[place] for place in wanted])
+
+    def column(self, name: str) -> pa.Array[Any]:
+        """A column, in the order of the rows."""
+        known = self._columns.get(name)
+        if known is None:
+            found: Any = self._table[name]
+            if pa.types.is_timestamp(found.type):
+                found = found.cast(pa.int64())
+            known = self._columns[name] = found.combine_chunks().take(self._order)
+        return known
+
+    def numbers(self, name: str, null: int) -> NDArray[np.int64]:
+        """A column of whole numbers, with a number in place of null."""
+        filled: Any = self.column(name).cast(pa.int64()).fill_null(null)
+        found: NDArray[np.int64] = filled.to_numpy(zero_copy_only=False)
+        return found
+
+    def distinct(self, name: str) -> list[Any]:
+        """The distinct values of a column."""
+        return list(pc.unique(self.column(name)).to_pylist())
+
+    def places(self, **wanted: object) -> Places:
+        """The places of the rows whose columns have one of the wanted values; None is null."""
+        chosen = np.ones(len(self), np.bool_)
+        for name, value in wanted.items():
+            column = self.column(name)
+            values: list[Any] = [*value] if isinstance(value, (tuple, list, set, frozenset)) else [value]
+            found: Any = pc.is_in(column, pa.array(values, column.type))
+            chosen &= found.to_numpy(zero_copy_only=False)
+        return np.flatnonzero(chosen)
+
+    def where(self, **wanted: object) -> list[Row]:
+        """The rows whose columns have one of the wanted values."""
+        return self.at(self.places(**wanted))
+
+    def above(self, name: str, limit: float) -> Places:
+        """The places of the rows whose column is not null and greater than a limit."""
+        found: Any = pc.greater(self.column(name).cast(pa.float64()), pa.scalar(float(limit)))
+        return np.flatnonzero(found.fill_null(False).to_numpy(zero_copy_only=False))
+
+    def _make(self, missing: list[int]) -> None:
+        names, values = self._table.schema.names, list[Any]()
+        places = np.unique(missing)
+        for name in names:
+            if self._table[name].null_count == len(self._table):
+                values.append(repeat(None, len(places)))
+            else:
+                values.append(self.column(name).take(places).to_pylist())
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        if self._link is not None:
+            column, linked = self._link
+            for row, value in zip(rows, linked(places), strict=True):
+                row[column] = value
+        for place, row in zip(places.tolist(), rows, strict=True):
+            self._made[place] = row

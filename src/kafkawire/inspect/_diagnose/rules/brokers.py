@@ -14,20 +14,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from kafkawire.inspect._diagnose.close_causes import FLOORS
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
-from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, Finding, about, names_of
+from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, SHOWN, Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
 from kafkawire.messages.releases import release_names, releases_serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numpy.typing import NDArray
+
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78
 _MUTATIONS: Final = 89
+_NO_TIME = _NO_VERSION = -(2**63)
+_EMPTY: Final = 200
 _UNSUPPORTED: Final = 35
 _CHURN: Final = (5, 6, 14, 15, 16)
 _CORRUPT: Final = (2, 87)
@@ -39,7 +45,8 @@ _MISSING: Final = (_UNKNOWN, _UNKNOWN_ID, _INCONSISTENT_ID)
 @rule("throttling", "warning", "a client that a quota throttles")
 def throttling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients that a quota throttles."""
-    held = [row for row in evidence.exchanges if (row["throttle_ms"] or 0) > 0 or row["error_code"] == _MUTATIONS]
+    exchanges = evidence.exchanges
+    held = exchanges.at(np.union1d(exchanges.above("throttle_ms", 0), exchanges.places(error_code=_MUTATIONS)))
     for (number, api), rows in grouped(held, lambda row: (row["conn_id"], row["api"])).items():
         longest = max(row["throttle_ms"] or 0 for row in rows)
         early = _sent_early(evidence.by_connection[number], rows)
@@ -84,13 +91,13 @@ def _sent_early(rows: list[Row], held: list[Row]) -> list[Row]:
 @rule("slow-api", "warning", "requests that take long, beyond the wait time that they ask for", thresholds=("slow_ms",))
 def slow_apis(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Requests that a broker serves slowly."""
-    slow = [row for row in evidence.exchanges if _excess_ms(row) > limits.slow_ms]
+    exchanges = evidence.exchanges
+    long = exchanges.at(exchanges.above("service_us", limits.slow_ms * 1000))
+    slow = [row for row in long if _excess_ms(row) > limits.slow_ms]
     for (server, api), rows in grouped(slow, lambda row: (row["connection"]["server"], row["api"])).items():
-        served = sorted(
-            row["service_us"]
-            for row in evidence.exchanges
-            if row["api"] == api and row["connection"]["server"] == server and row["service_us"] is not None
-        )
+        own = [number for number, row in evidence.connections.items() if row["server"] == server]
+        times = exchanges.numbers("service_us", _NO_TIME)[exchanges.places(api=api, conn_id=own)]
+        served = sorted(times[times != _NO_TIME].tolist())
         slowest = served[max(math.ceil(len(served) * 0.99) - 1, 0)] / SECOND
         text = f"{server}: {len(rows)} of {len(served)} {api} requests took over {limits.slow_ms:.0f} ms"
         text += f"; 99 % took at most {slowest:.1f} s, the longest {served[-1] / SECOND:.1f} s"
@@ -125,7 +132,7 @@ def _excess_ms(row: Row) -> float:
 )
 def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients with versions that Kafka 4 or this broker does not serve, or without ApiVersions."""
-    old = [row for row in evidence.exchanges if row["version"] is not None and (_is_old(row) or _is_refused(row))]
+    old = evidence.exchanges.at(_old_places(evidence))
     for (address, client), rows in grouped(old, client_of).items():
         software = rows[0]["connection"]["software_name"]
         who = f"{client or address}" + (
@@ -144,6 +151,16 @@ def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         yield about("old-client", "warning", rows, f"{who} {'; it '.join(parts)}", advice, entity=client)
 
     yield from _unasking_clients(evidence)
+
+
+def _old_places(evidence: Evidence) -> NDArray[np.int64]:
+    """The requests in a version that Kafka 4 does not serve, or that the broker refuses."""
+    exchanges = evidence.exchanges
+    keys, versions = exchanges.numbers("api_key", -1), exchanges.numbers("version", _NO_VERSION)
+    is_old = (exchanges.numbers("error_code", 0) == _UNSUPPORTED) & (keys != _API_VERSIONS)
+    for key in np.unique(keys).tolist():
+        is_old |= (keys == key) & (versions < FLOORS.get(key, 0))
+    return np.flatnonzero(is_old & (versions != _NO_VERSION))
 
 
 def _is_old(row: Row) -> bool:
@@ -167,21 +184,26 @@ def _is_refused(row: Row) -> bool:
 
 
 def _unasking_clients(evidence: Evidence) -> Iterator[Finding]:
-    for (address, client), rows in grouped(evidence.exchanges, client_of).items():
-        if any(row["api_key"] in (None, _API_VERSIONS) or row["connection"]["inter_broker"] for row in rows):
+    exchanges = evidence.exchanges
+    asks = np.isin(exchanges.numbers("api_key", -1), (-1, _API_VERSIONS))
+    own, seqs = exchanges.numbers("conn_id", -1), exchanges.numbers("seq", -1)
+    for (address, client), places in evidence.by_client.places.items():
+        numbers = np.unique(own[places]).tolist()
+        if asks[places].any() or any(evidence.connections[number]["inter_broker"] for number in numbers):
             continue
-        numbers = {row["conn_id"] for row in rows}
-        if any(evidence.is_late(number) or evidence.by_connection[number][0]["seq"] for number in numbers):
+        first = [evidence.by_connection.places[number][0] for number in numbers]
+        if any(map(evidence.is_late, numbers)) or seqs[first].any():
             continue
         text = f"{client or address} never asks which versions the broker serves (no ApiVersions)"
         advice = "The client is very old, or its configuration fixes the broker's version: upgrade it."
-        yield about("old-client", "info", rows, text, advice, entity=client)
+        shown = exchanges.at(places[:SHOWN])
+        yield about("old-client", "info", shown, text, advice, entity=client, **evidence.extent(places))
 
 
 @rule("leader-churn", "warning", "leaders or coordinators that move", thresholds=("burst", "burst_s"))
 def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Bursts of errors after leaders or coordinators moved."""
-    moved = [row for row in evidence.exchanges if row["error_code"] in _CHURN]
+    moved = evidence.exchanges.where(error_code=_CHURN)
     window = int(limits.burst_s * SECOND)
     start = 0
     while start < len(moved):
@@ -190,7 +212,7 @@ def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             end += 1
         burst = moved[start:end]
         if len(burst) >= limits.burst:
-            epochs = sorted({row["leader_epoch"] for row in evidence.partitions if (row["leader_epoch"] or -1) >= 0})
+            epochs = sorted(epoch for epoch in evidence.partitions.distinct("leader_epoch") if (epoch or -1) >= 0)
             seconds = (when(burst[-1]) - when(burst[0])) / SECOND
             text = f"{len(burst)} responses {names_of([row['error_code'] for row in burst])} within {seconds:.1f} s"
             if len(epochs) > 1:
@@ -203,7 +225,7 @@ def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 @rule("corruption", "error", "batches with a wrong checksum, or errors of a broker about them")
 def corruption(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Batches with a wrong checksum, and responses about such batches."""
-    bad = [row for row in evidence.batches if row["crc_ok"] is False]
+    bad = evidence.batches.where(crc_ok=False)
     for (source, name), rows in grouped(bad, lambda row: (row["source"], partition_name(row))).items():
         side = "the client" if source == "request" else "the broker"
         text = (
@@ -213,7 +235,7 @@ def corruption(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             f"The data was damaged at or before {side}: check memory, disks and anything that rewrites traffic there."
         )
         yield about("corruption", "error", [row["exchange"] for row in rows], text, advice, entity=name)
-    refused = [row for row in evidence.partitions if row["error_code"] in _CORRUPT]
+    refused = evidence.partitions.where(error_code=_CORRUPT)
     for name, rows in grouped(refused, partition_name).items():
         text = f"{name}: {len(rows)} responses {names_of([row['error_code'] for row in rows])}"
         advice = "The broker rejects the data as invalid: compare it with the batches that were sent."
@@ -223,7 +245,7 @@ def corruption(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 @rule("session-churn", "warning", "fetch sessions that do not last", thresholds=("repeats", "full_fetches"))
 def session_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Fetch sessions that do not last."""
-    fetches = [row for row in evidence.exchanges if row["api_key"] == _FETCH and (row["version"] or 0) >= 7]
+    fetches = [row for row in evidence.exchanges.where(api_key=_FETCH) if (row["version"] or 0) >= 7]
     for rows in grouped(fetches, lambda row: row["conn_id"]).values():
         errors = [row for row in rows if row["error_code"] in _SESSION]
         full = [row for row in rows if row["session_epoch"] == 0]
@@ -259,28 +281,28 @@ def inefficiency(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         if plain >= limits.plain_bytes and all(row["codec"] == "none" for row in rows):
             text = f"{who} sends {plain} bytes uncompressed"
             yield about("inefficiency", "info", exchanges, text, COMPRESS, entity=client)
-    for (address, client), rows in grouped(evidence.exchanges, client_of).items():
-        yield from _chatter(rows, client or address, limits)
+    keys, sizes = evidence.exchanges.numbers("api_key", -1), evidence.exchanges.numbers("resp_bytes", 0)
+    waits = evidence.exchanges.numbers("max_wait_ms", limits.short_wait_ms)
+    is_empty = (keys == _FETCH) & (waits < limits.short_wait_ms) & (sizes != 0) & (sizes < _EMPTY)
+    for (address, client), places in evidence.by_client.places.items():
+        asked, empty = places[keys[places] == _METADATA], places[is_empty[places]]
+        yield from _chatter(evidence, asked, empty, client or address, limits)
 
 
-def _chatter(rows: list[Row], who: str, limits: Thresholds) -> Iterator[Finding]:
-    asked = [row for row in rows if row["api_key"] == _METADATA]
-    seconds = (when(asked[-1]) - when(asked[0])) / SECOND if len(asked) > 1 else 0
+def _chatter(
+    evidence: Evidence, asked: NDArray[np.int64], empty: NDArray[np.int64], who: str, limits: Thresholds
+) -> Iterator[Finding]:
+    exchanges = evidence.exchanges
+    seconds = int(evidence.times[asked[-1]] - evidence.times[asked[0]]) / SECOND if len(asked) > 1 else 0
     if len(asked) >= limits.repeats and seconds > 0 and len(asked) / seconds > limits.metadata_per_s:
         text = f"{who} asks for metadata {len(asked) / seconds:.1f} times per second"
         advice = "The client refreshes in a loop: find the error that causes it, or share one client."
-        yield about("inefficiency", "info", asked, text, advice, entity=who)
-    empty = [
-        row
-        for row in rows
-        if row["api_key"] == _FETCH
-        and row["max_wait_ms"] is not None
-        and row["max_wait_ms"] < limits.short_wait_ms
-        and (row["resp_bytes"] or 1 << 62) < 200
-    ]
+        shown = exchanges.at(asked[:SHOWN])
+        yield about("inefficiency", "info", shown, text, advice, entity=who, **evidence.extent(asked))
     if len(empty) >= limits.empty_fetches:
         text = f"{who} made {len(empty)} empty fetches that wait less than {limits.short_wait_ms} ms"
-        yield about("inefficiency", "info", empty, text, "Raise fetch.max.wait.ms and fetch.min.bytes.", entity=who)
+        shown, advice = exchanges.at(empty[:SHOWN]), "Raise fetch.max.wait.ms and fetch.min.bytes."
+        yield about("inefficiency", "info", shown, text, advice, entity=who, **evidence.extent(empty))
 
 
 @rule(
@@ -292,12 +314,10 @@ def _chatter(rows: list[Row], who: str, limits: Thresholds) -> Iterator[Finding]
 def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Topics that clients use and brokers do not know."""
     codes = {*_MISSING, _FORBIDDEN}
-    names = {topic_of(row) for row in evidence.partitions if row["error_code"] in codes}
+    names = {topic_of(row) for row in evidence.partitions.where(error_code=codes)}
     if not names:
         return
-    for topic, rows in grouped(evidence.partitions, topic_of).items():
-        if topic not in names:
-            continue
+    for topic, rows in grouped(evidence.of_topics(names), topic_of).items():
         refused = [row for row in rows if row["error_code"] in _MISSING]
         forbidden = [row for row in rows if row["error_code"] == _FORBIDDEN]
         if len(refused) >= limits.unknown_topic:

@@ -10,6 +10,7 @@ Rules:
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.close_causes import (
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _UNANSWERED: Final = ("unanswered", "no_response_expected")
-_UNSUPPORTED_MECHANISM, _AUTHENTICATION_FAILED = 33, 58
+_SASL_ERRORS: Final = (33, 58)
+_UNSUPPORTED_MECHANISM, _AUTHENTICATION_FAILED = _SASL_ERRORS
 _SOON_MS: Final = 10_000
 _POLLS: Final = (1, 78)
 _BALANCERS: Final = (240, 350)
@@ -64,7 +66,8 @@ def closed_connections(evidence: Evidence, limits: Thresholds) -> Iterator[Findi
     """The reason for each connection that ended badly."""
     context = _Context(evidence)
     for number, connection in evidence.connections.items():
-        rows = evidence.by_connection.get(number, [])
+        is_told = connection["closed_by"] == "broker" or number in context.unserved
+        rows = evidence.by_connection.get(number, []) if is_told else []
         finding = (
             _not_kafka(connection, rows)
             or _oversized(connection, rows, limits)
@@ -85,10 +88,16 @@ class _Context:
 
     def __init__(self, evidence: Evidence) -> None:
         self.served = served_versions(evidence)
-        self.sasl = {row["connection"]["server"] for row in evidence.exchanges if row["api_key"] == SASL_HANDSHAKE}
-        self.batches = grouped(
-            (row for row in evidence.batches if row["source"] == "request"), lambda row: (row["conn_id"], row["seq"])
-        )
+        self.sasl = {row["connection"]["server"] for row in evidence.exchanges.where(api_key=SASL_HANDSHAKE)}
+        refused = evidence.exchanges.where(api_key=(SASL_HANDSHAKE, SASL_AUTHENTICATE), error_code=_SASL_ERRORS)
+        waiting = evidence.exchanges.where(state="unanswered")
+        self.unserved = {row["conn_id"] for row in (*refused, *waiting)}
+        self._evidence = evidence
+
+    @cached_property
+    def batches(self) -> dict[tuple[int, int], list[Row]]:
+        """The batches that requests carry."""
+        return grouped(self._evidence.batches.where(source="request"), lambda row: (row["conn_id"], row["seq"]))
 
 
 def _not_kafka(connection: Row, rows: list[Row]) -> Finding | None:

@@ -59,17 +59,17 @@ _WHY: Final = {
 @rule("stuck-error-loop", "error", "a consumer gets the same error repeatedly", thresholds=("repeats",))
 def stuck(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Consumers that ask for the same offset repeatedly."""
-    batches = grouped(
-        (row for row in evidence.batches if row["source"] == "response"),
-        lambda row: (row["conn_id"], row["seq"], row["topic"], row["partition"]),
-    )
-    for rows in evidence.fetches.values():
-        for offset, run in groupby(rows, key=lambda row: row["fetch_offset"]):
-            same = list(run)
-            if offset is None or len(same) < limits.repeats:
-                continue
-            carried = [batches.get((row["conn_id"], row["seq"], row["topic"], row["partition"]), []) for row in same]
-            yield from _reason(evidence, same, carried, offset)
+    runs = [
+        (offset, same)
+        for rows in evidence.fetches.values()
+        for offset, run in groupby(rows, key=lambda row: row["fetch_offset"])
+        if offset is not None and len(same := list(run)) >= limits.repeats
+    ]
+    fetched = evidence.batches.where(source="response") if runs else []
+    batches = grouped(fetched, lambda row: (row["conn_id"], row["seq"], row["topic"], row["partition"]))
+    for offset, same in runs:
+        carried = [batches.get((row["conn_id"], row["seq"], row["topic"], row["partition"]), []) for row in same]
+        yield from _reason(evidence, same, carried, offset)
 
 
 def _reason(evidence: Evidence, same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[Finding]:
@@ -150,7 +150,7 @@ def _commits_move(evidence: Evidence, same: list[Row]) -> bool:
 def _side_of_log(evidence: Evidence, place: Row, offset: int) -> str:
     """Whether an offset is before or behind the log, if a response shows it."""
     name = partition_name(place)
-    known = [row for row in evidence.partitions if partition_name(row) == name]
+    known = [row for row in evidence.of_topics({topic_of(place)}) if partition_name(row) == name]
     start = max((row["log_start"] for row in known if row["log_start"] is not None), default=-1)
     marks = [row["high_watermark"] for row in known if (row["high_watermark"] or -1) >= 0]
     if start > offset:
@@ -187,9 +187,9 @@ class _Causes:
     """The requests that may explain why a consumer went back, in the order of time, so that a question is a search."""
 
     def __init__(self, evidence: Evidence) -> None:
-        asked = (row for row in evidence.partitions if row["api_key"] == _LIST_OFFSETS)
+        asked = evidence.partitions.where(api_key=_LIST_OFFSETS)
         self._asked = grouped(asked, lambda row: (topic_of(row), row["partition"]))
-        self._assigning = grouped((row for row in evidence.exchanges if row["api_key"] in _ASSIGNING), client_of)
+        self._assigning = grouped(evidence.exchanges.where(api_key=_ASSIGNING), client_of)
 
     def lists(self, row: Row, begin: int, end: int) -> list[Row]:
         """The ListOffsets of the partition of a row, between two times."""

@@ -39,8 +39,8 @@ def delivery_limits(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]
     """Records that were delivered as often as the limit allows."""
     last = (
         row
-        for row in evidence.partitions
-        if row["api_key"] == _SHARE_FETCH and row["deliveries"] is not None and row["deliveries"] >= limits.deliveries
+        for row in evidence.partitions.where(api_key=_SHARE_FETCH)
+        if row["deliveries"] is not None and row["deliveries"] >= limits.deliveries
     )
     for (group, name), rows in grouped(last, lambda row: (row["exchange"]["group_id"], partition_name(row))).items():
         offsets = sorted({row["base_offset"] for row in rows})

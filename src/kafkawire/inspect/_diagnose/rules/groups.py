@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
 from kafkawire.inspect._diagnose.findings import Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _FETCH, _JOIN, _HEARTBEAT, _LEAVE, _SYNC, _GROUP_HEARTBEAT = 1, 11, 12, 13, 14, 68
 _EPOCHS: Final = (_GROUP_HEARTBEAT, 76, 88)
 """Heartbeats with member epochs: of consumer, share and streams groups."""
+_BEATS: Final = (_HEARTBEAT, _GROUP_HEARTBEAT)
+_READING: Final = (_FETCH, _SYNC, _GROUP_HEARTBEAT)
 _GROUP_ERRORS: Final = (22, 25, 27, 110, 113)
 _MEMBER_ID_REQUIRED: Final = 79
 _NAMED: Final = 5
@@ -47,7 +51,9 @@ _ADVICE: Final = "The consumer is paused, or blocked in processing: compare with
 @rule("rebalance-storm", "error", "a group that rebalances too often", thresholds=("joins_per_minute",))
 def rebalance_storms(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Groups whose members join repeatedly."""
-    for group, rows in grouped((row for row in evidence.exchanges if row["group_id"]), _group).items():
+    changes = evidence.exchanges.where(api_key=(_JOIN, *_EPOCHS))
+    names = {row["group_id"] for row in changes if row["group_id"]}
+    for group, rows in grouped(evidence.exchanges.where(group_id=names), _group).items():
         joins = [row for row in rows if row["api_key"] == _JOIN and row["error_code"] != _MEMBER_ID_REQUIRED]
         rises = _rises([row for row in joins if row["error_code"] == 0])
         if not joins:
@@ -125,8 +131,13 @@ def _epoch_changes(rows: list[Row]) -> list[Row]:
 )
 def not_fetching(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Members whose heartbeats succeed but that do not fetch, or commit the same offset while the log grows."""
-    for rows in grouped(evidence.exchanges, client_of).values():
-        beats = [row for row in rows if row["api_key"] in (_HEARTBEAT, _GROUP_HEARTBEAT) and row["error_code"] == 0]
+    keys = evidence.exchanges.numbers("api_key", -1)
+    for places in evidence.by_client.places.values():
+        own = keys[places]
+        if not np.isin(own, _BEATS).any() or not np.isin(own, _READING).any():
+            continue
+        rows = evidence.exchanges.at(places[np.isin(own, (*_BEATS, *_READING, _LEAVE))])
+        beats = [row for row in rows if row["api_key"] in _BEATS and row["error_code"] == 0]
         if not beats:
             continue
         fetched = [row for row in rows if row["api_key"] == _FETCH and not row["connection"]["inter_broker"]]
@@ -231,8 +242,10 @@ def _departure(rows: list[Row], since: Row) -> tuple[list[Row], str]:
 
 
 def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    if not evidence.commits:
+        return
     marks = grouped(
-        (row for row in evidence.partitions if row["api_key"] == _FETCH and row["high_watermark"] is not None),
+        (row for row in evidence.partitions.where(api_key=_FETCH) if row["high_watermark"] is not None),
         lambda row: (topic_of(row), row["partition"]),
     )
     for (group, topic, partition), rows in evidence.commits.items():

@@ -18,7 +18,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, when
+from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, topic_of, when
 from kafkawire.inspect._diagnose.findings import Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
 from kafkawire.inspect._transactions.claims import fencing_wars
@@ -71,9 +71,7 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             if base not in seen:
                 due = add_sequence(base, batch["last_offset"] - batch["base_offset"] + 1)
                 seen.add(base)
-    refused = [
-        row for row in evidence.partitions if row["api_key"] == _PRODUCE and row["error_code"] in _SEQUENCE_ERRORS
-    ]
+    refused = evidence.partitions.where(api_key=_PRODUCE, error_code=_SEQUENCE_ERRORS)
     for name, rows in grouped(refused, partition_name).items():
         codes = [row["error_code"] for row in rows]
         text = f"{name}: the broker refuses {len(rows)} batches with {names_of(codes)}"
@@ -93,14 +91,12 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 )
 def fenced(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients that another client with the same identity, or a newer epoch, fenced."""
-    wars = fencing_wars(evidence.exchanges, limits.fencing)
+    wars = fencing_wars(evidence.exchanges.where(api_key=_INIT_PRODUCER_ID), limits.fencing)
     timeouts = {place for each in evidence.transactions if each.outcome == "timed_out" for place in each.exchanges}
     refused = [
         row
-        for row in evidence.exchanges
-        if row["error_code"] in _FENCES
-        and row["transactional_id"] not in wars
-        and (row["conn_id"], row["seq"]) not in timeouts
+        for row in evidence.exchanges.where(error_code=[*_FENCES])
+        if row["transactional_id"] not in wars and (row["conn_id"], row["seq"]) not in timeouts
     ]
     for (conn, code), rows in grouped(refused, lambda row: (row["conn_id"], row["error_code"])).items():
         first, kind = rows[0], _FENCES[code]
@@ -128,12 +124,8 @@ def _rival(evidence: Evidence, refused: Row, kind: str) -> Row | None:
     keys = (_INIT_PRODUCER_ID,) if kind == "producer" else (_JOIN_GROUP, _GROUP_HEARTBEAT)
     claims = [
         row
-        for row in evidence.exchanges
-        if row["api_key"] in keys
-        and row[column] == refused[column]
-        and row["conn_id"] != refused["conn_id"]
-        and row["error_code"] == 0
-        and when(row) <= when(refused)
+        for row in evidence.exchanges.where(api_key=keys, error_code=0)
+        if row[column] == refused[column] and row["conn_id"] != refused["conn_id"] and when(row) <= when(refused)
     ]
     return claims[-1] if claims else None
 
@@ -146,7 +138,7 @@ def _rival(evidence: Evidence, refused: Row, kind: str) -> Row | None:
 )
 def oversized_records(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Batches that are too large for the broker, or larger than brokers accept by default."""
-    refused = [row for row in evidence.partitions if row["api_key"] == _PRODUCE and row["error_code"] in _TOO_LARGE]
+    refused = evidence.partitions.where(api_key=_PRODUCE, error_code=_TOO_LARGE)
     for name, rows in grouped(refused, partition_name).items():
         largest = max(row["bytes"] or 0 for row in rows)
         why = names_of([row["error_code"] for row in rows])
@@ -180,12 +172,13 @@ def durability(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Produces with acks=all that too few replicas acknowledge."""
     refused = [
         row
-        for row in evidence.partitions
-        if row["api_key"] == _PRODUCE and row["error_code"] in _NOT_DURABLE and row["exchange"]["acks"] == -1
+        for row in evidence.partitions.where(api_key=_PRODUCE, error_code=_NOT_DURABLE)
+        if row["exchange"]["acks"] == -1
     ]
     if not refused:
         return
-    isr = {partition_name(row): (row["isr"], row["replicas"]) for row in evidence.partitions if row["isr"] is not None}
+    known = evidence.of_topics({topic_of(row) for row in refused})
+    isr = {partition_name(row): (row["isr"], row["replicas"]) for row in known if row["isr"] is not None}
     for name, rows in grouped(refused, partition_name).items():
         text = f"{name}: {len(rows)} produces with acks=all failed with {names_of([row['error_code'] for row in rows])}"
         if name in isr:

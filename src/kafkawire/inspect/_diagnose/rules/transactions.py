@@ -54,26 +54,25 @@ _ABORT: Final = "Abort it (kafka-transactions abort), and find out why its produ
 def held_back(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Transactions that hang or time out, and last stable offsets that stand still."""
     fetches = grouped(
-        (row for row in evidence.partitions if row["api_key"] == _FETCH and (row["lso"] or -1) >= 0), partition_name
+        (row for row in evidence.partitions.where(api_key=_FETCH) if (row["lso"] or -1) >= 0), partition_name
     )
     horizon = max((row["t_last"] or 0 for row in evidence.connections.values()), default=0)
     explained: set[str] = set()
-    exchanges = {(row["conn_id"], row["seq"]): row for row in evidence.exchanges} if evidence.transactions else {}
     for each in evidence.transactions:
         timeout = each.timeout_ms * 1000 if each.timeout_ms else int(limits.transaction_s * SECOND)
         if each.outcome == "timed_out":
-            yield _timed_out(each, exchanges, timeout)
+            yield _timed_out(each, evidence, timeout)
         elif each.outcome == "open" and each.begin is not None and horizon - each.begin > timeout + CHECK_US:
             passed = _passed(each, fetches, each.begin + timeout)
             if passed:
-                yield _timed_out(each, exchanges, timeout)
+                yield _timed_out(each, evidence, timeout)
                 continue
             explained.update(f"{topic}-{partition}" for topic, partition in each.partitions)
-            yield _hanging(each, exchanges, timeout, horizon, is_held=passed is False)
+            yield _hanging(each, evidence, timeout, horizon, is_held=passed is False)
     for name, rows in fetches.items():
         if name not in explained:
             yield from _stalled(evidence, name, rows, limits)
-    refused = [row for row in evidence.exchanges if row["api_key"] == INIT and row["error_code"] == _INVALID_TIMEOUT]
+    refused = evidence.exchanges.where(api_key=INIT, error_code=_INVALID_TIMEOUT)
     for name, rows in grouped(refused, lambda row: row["transactional_id"]).items():
         asked = rows[0]["transaction_timeout_ms"]
         text = f"{name}: the broker refuses a transaction timeout of {asked} ms with {names_of([_INVALID_TIMEOUT])}"
@@ -83,10 +82,8 @@ def held_back(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         yield about("transaction-timeout", "error", rows, text, advice, entity=name)
 
 
-def _hanging(
-    each: Transaction, exchanges: dict[tuple[int, int], Row], timeout: int, horizon: int, *, is_held: bool
-) -> Finding:
-    rows = [exchanges[place] for place in each.exchanges]
+def _hanging(each: Transaction, evidence: Evidence, timeout: int, horizon: int, *, is_held: bool) -> Finding:
+    rows = [evidence.exchange(*place) for place in each.exchanges]
     age = (horizon - (each.begin or 0)) / SECOND
     text = f"{_name(each)}: open for {age:.0f} s, {_timeout(each, timeout)}, in {_places(each)}"
     text += "; the last stable offset waits for it" if is_held else "; nothing shows how it ended"
@@ -97,8 +94,8 @@ def _hanging(
     )
 
 
-def _timed_out(each: Transaction, exchanges: dict[tuple[int, int], Row], timeout: int) -> Finding:
-    rows = [exchanges[place] for place in each.exchanges]
+def _timed_out(each: Transaction, evidence: Evidence, timeout: int) -> Finding:
+    rows = [evidence.exchange(*place) for place in each.exchanges]
     text = f"{_name(each)}: the broker aborted its transaction, {_timeout(each, timeout)}"
     if each.last is not None and each.begin is not None:
         text += f"; the producer wrote during the first {(each.last - each.begin) / SECOND:.1f} s"
@@ -160,7 +157,7 @@ def _holds(each: Transaction, place: Row, stable: int) -> bool:
 )
 def fencing(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Transactional ids that several producers use at the same time."""
-    for name, claims in fencing_wars(evidence.exchanges, limits.fencing).items():
+    for name, claims in fencing_wars(evidence.exchanges.where(api_key=INIT), limits.fencing).items():
         clients = sorted({row["connection"]["client"] for row in claims})
         epochs = [row["producer_epoch"] for row in claims if row["producer_epoch"] is not None]
         lost = sum(each.transactional_id == name and each.outcome == "fenced" for each in evidence.transactions)
