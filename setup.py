@@ -13,7 +13,13 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 SOURCE = Path("src")
-FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-fno-strict-aliasing", "-Wno-unused-function"]
+FLAGS = (
+    ["/O2"]
+    if sys.platform == "win32"
+    else ["-O3", "-g0", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wno-unused-function"]
+)
+LINK = {"linux": ["-Wl,-s"], "darwin": ["-Wl,-x"]}.get(sys.platform, [])
+"""Leaves out symbols that only a debugger reads."""
 
 
 def extensions() -> list[Extension]:
@@ -34,6 +40,7 @@ def extensions() -> list[Extension]:
             ".".join(path.relative_to(SOURCE).with_suffix("").parts),
             [path.as_posix()],
             extra_compile_args=FLAGS,
+            extra_link_args=LINK,
         )
         for path in sorted(SOURCE.glob("**/_*.pyx"))
     ]

@@ -44,8 +44,7 @@ class HelpParser(argparse.ArgumentParser):
         if not isinstance(stream, io.TextIOBase) or not stream.isatty():
             super()._print_message(message, file)
             return
-        from rich.text import Text
-
+        from kafkawire._rich.text import Text
         from kafkawire.cli._support.output import console
 
         text = Text(message)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rich.console import Console
+    from kafkawire._rich.console import Console
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
 _STYLES: Final[dict[Style, str]] = {
@@ -98,8 +98,8 @@ def _print_table(
     headed: bool,
 ) -> None:
     """Print rows for a person: long texts are wrapped, and the last columns are left out if the rest does not fit."""
-    from rich.table import Table
-    from rich.text import Text
+    from kafkawire._rich.table import Table
+    from kafkawire._rich.text import Text
 
     out = console(stream)
     least = [width if right else min(width, _NARROWEST) for width, right in zip(widths, numeric, strict=True)]
@@ -126,9 +126,9 @@ def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) 
         for name, value in fields.items():
             print(f"{_GAP}{name}{' ' * (widest - display_width(name))}{_GAP}{_cell(value)}", file=stream)
         return
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
+    from kafkawire._rich.padding import Padding
+    from kafkawire._rich.table import Table
+    from kafkawire._rich.text import Text
 
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
@@ -140,7 +140,7 @@ def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) 
 
 def console(stream: TextIO) -> Console:
     """Rich's console on a terminal, with our rules for colours; rich is imported only if a person looks."""
-    from rich.console import Console
+    from kafkawire._rich.console import Console
 
     colours: Literal["auto"] | None = "auto" if shows_colours(stream) else None
     return Console(file=stream, force_terminal=True, color_system=colours, highlight=False, markup=False, emoji=False)

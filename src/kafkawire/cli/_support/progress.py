@@ -17,7 +17,7 @@ from kafkawire.cli._support.output import console, human_count, human_size, huma
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.progress import Progress as Bar
+    from kafkawire._rich.progress import Progress as Bar
 
 _DELAY: Final = 0.5
 _INTERVAL: Final = 0.1
@@ -79,8 +79,8 @@ class Progress:
         self._next_draw = self._clock() + _INTERVAL
 
     def _start(self) -> Bar:
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Bar
+        from kafkawire._rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from kafkawire._rich.progress import Progress as Bar
 
         bars = (BarColumn(20), TaskProgressColumn()) if self._total else ()
         text = TextColumn("{task.description}", markup=False)
