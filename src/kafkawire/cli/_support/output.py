@@ -1,4 +1,4 @@
-"""How commands print: tables, fields, JSON lines, colours, sizes.
+"""How commands print: tables, fields, JSON lines, colours, sizes; and the options of other forms of their output.
 
 Rules:
 - On a terminal, rich prints tables: it wraps long texts, and columns without room are left out and named. Into a pipe,
@@ -16,6 +16,7 @@ import os
 import sys
 import unicodedata
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 if TYPE_CHECKING:
@@ -43,6 +44,22 @@ _RUN: Final = 1000
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Add --json to a command."""
     parser.add_argument("--json", action="store_true", help="print JSON, one object per line")
+
+
+def add_web_option(parser: argparse.ArgumentParser) -> None:
+    """Add --web to a command."""
+    parser.add_argument("--web", action="store_true", help="show this in the browser instead, until the tab is closed")
+
+
+def add_html_option(parser: argparse.ArgumentParser) -> None:
+    """Add --html and --with-values to a command."""
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write one HTML file that needs no server; keys and values are blanked",
+    )
+    parser.add_argument("--with-values", action="store_true", help="with --html, keep keys and values of records")
 
 
 def print_rows(

@@ -1,4 +1,4 @@
-"""Options of commands that show their result in the page, and the server in the foreground.
+"""Commands that show their result in the page: its server in the foreground, and the options of that server.
 
 Rules:
 - The address is printed, and the browser is started unless --no-browser is given.
@@ -40,11 +40,6 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     output.add_json_option(parser)
 
 
-def add_web_option(parser: argparse.ArgumentParser) -> None:
-    """Add --web to a command."""
-    parser.add_argument("--web", action="store_true", help="show this in the browser instead, until the tab is closed")
-
-
 def add_ui_option(parser: argparse.ArgumentParser) -> None:
     """Add --ui to a command that runs in the foreground."""
     parser.add_argument("--ui", action="store_true", help="also show the traffic in the browser, while it passes")
@@ -78,17 +73,6 @@ async def serving(server: PageServer | None, *, browser: bool) -> AsyncIterator[
     finally:
         server.stop()
         await task
-
-
-def add_html_option(parser: argparse.ArgumentParser) -> None:
-    """Add --html and --with-values to a command."""
-    parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="FILE",
-        help="write one HTML file that needs no server; keys and values are blanked",
-    )
-    parser.add_argument("--with-values", action="store_true", help="with --html, keep keys and values of records")
 
 
 def show_frames(frames: Sequence[Explanation], note: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
-from kafkawire.cli._support.pages import add_web_option, show_view
+from kafkawire.cli._support.pages import show_view
 from kafkawire.cli.registry import UsageError
 from kafkawire.inspect import FieldChange as Change
 from kafkawire.inspect import WireField, changes_between, fields_of
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     side = show.add_mutually_exclusive_group()
     side.add_argument("--request", action="store_true", help="show only the request")
     side.add_argument("--response", action="store_true", help="show only the response")
-    add_web_option(show)
+    output.add_web_option(show)
     which = show.add_mutually_exclusive_group()
     which.add_argument("--version", type=count, metavar="N", help="version to show (default: the latest)")
     which.add_argument("--diff", type=count, nargs=2, metavar=("M", "N"), help="show the changes from version M to N")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
-from kafkawire.cli._support.pages import add_html_option, add_web_option, show_frames
+from kafkawire.cli._support.pages import show_frames
 from kafkawire.cli.registry import UsageError
 from kafkawire.inspect import (
     Asked,
@@ -79,8 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", metavar="HEX|FILE", help="print the fields that differ in these bytes, which are read the same way"
     )
-    add_web_option(parser)
-    add_html_option(parser)
+    output.add_web_option(parser)
+    output.add_html_option(parser)
     parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")
     parser.add_argument(
         "--describe", "--tree", action="store_true", help="also print the description of each field, below it"

@@ -16,7 +16,7 @@ from kafkawire.cli._support.captures import (
     read_thresholds,
     without_collections,
 )
-from kafkawire.cli._support.pages import add_html_option, add_web_option, show_source
+from kafkawire.cli._support.pages import show_source
 from kafkawire.inspect import LEVELS
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " (default: print all, and exit with status 1 from warning on)",
     )
     add_set_option(parser)
-    add_web_option(parser)
-    add_html_option(parser)
+    output.add_web_option(parser)
+    output.add_html_option(parser)
     output.add_json_option(parser)
 
 

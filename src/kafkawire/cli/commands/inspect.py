@@ -16,7 +16,7 @@ from kafkawire import inspect as inspector
 from kafkawire.cli._support import output
 from kafkawire.cli._support.captures import add_inputs, is_traffic, page_source, print_summary, read_inputs
 from kafkawire.cli._support.numbers import TIMES, count, moment
-from kafkawire.cli._support.pages import add_web_option, show_source
+from kafkawire.cli._support.pages import show_source
 from kafkawire.cli._support.record_formats import put_bytes
 from kafkawire.cli._support.topic_names import is_pattern, split_names
 from kafkawire.cli.registry import UsageError
@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=count, metavar="N", help="print at most N rows")
     parser.add_argument("--values", action="store_true", help="include the values of records")
     parser.add_argument("--parquet", type=Path, metavar="DIR", help="write every table to DIR as Parquet")
-    add_web_option(parser)
+    output.add_web_option(parser)
     output.add_json_option(parser)
 
 

@@ -27,7 +27,7 @@ from kafkawire.inspect._diagnose.aggregates import (
     WrongIndex,
 )
 from kafkawire.inspect._tables.rows import LazyRows
-from kafkawire.inspect._transactions.traffic import APIS, PRODUCE, follow
+from kafkawire.inspect._transactions.traffic import APIS, BEGINNING, INIT, PRODUCE, follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -133,9 +133,18 @@ class Evidence:
     def transactions(self) -> list[Transaction]:
         """The transactions of producers, by their beginning."""
         batches = self.batches.where(is_transactional=True, source="request")
+        if not batches and not self.exchanges.where(api_key=BEGINNING):
+            return []
         keys = APIS if batches else tuple(key for key in APIS if key != PRODUCE)
         exchanges = self.exchanges.where(api_key=keys)
         return follow(exchanges, self.partitions.where(api_key=keys) if exchanges else (), batches)
+
+    @cached_property
+    def claims(self) -> dict[str, list[Row]]:
+        """Accepted InitProducerIds, by transactional id."""
+        accepted = self.exchanges.where(api_key=INIT, error_code=0)
+        named = (row for row in accepted if row["transactional_id"] is not None)
+        return grouped(named, lambda row: row["transactional_id"])
 
     def of_exchange(self, exchange: Row) -> list[Row]:
         """The partitions of an exchange."""

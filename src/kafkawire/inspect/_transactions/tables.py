@@ -21,7 +21,7 @@ from kafkawire.inspect._tables.schemas import TRANSACTIONS
 from kafkawire.inspect._transactions.model import transactions_table
 from kafkawire.inspect._transactions.state_log import TRANSACTION_LOG, TransactionHistory
 from kafkawire.inspect._transactions.stored import PartitionTransactions
-from kafkawire.inspect._transactions.traffic import APIS, PRODUCE
+from kafkawire.inspect._transactions.traffic import APIS, BEGINNING, MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _LATEST: Final = (2**63 - 1) // 1000
 def traffic_table(tables: Mapping[str, pa.Table]) -> pa.Table:
     """The transactions of captures."""
     exchanges = tables["exchanges"]
-    keys = pa.array([key for key in APIS if key != PRODUCE], pa.int16())
+    keys = pa.array([*BEGINNING, MARKERS], pa.int16())
     with_id = pc.is_valid(exchanges["transactional_id"])
     chosen = exchanges.filter(pc.or_(pc.is_in(exchanges["api_key"], keys), with_id))
     chosen = chosen.filter(pc.is_in(chosen["api_key"], pa.array(APIS, pa.int16())))

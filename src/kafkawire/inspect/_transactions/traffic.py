@@ -1,4 +1,4 @@
-"""Transactions in the traffic of their producers.
+"""Transactions in the traffic of their producers, and the producers that claim their ids.
 
 Rules:
 - A transaction begins with the first request that adds to it: AddPartitionsToTxn, AddOffsetsToTxn, or, because
@@ -10,16 +10,22 @@ Rules:
   has ended: it timed out if its timeout had passed and no client took over its id, else it was fenced.
 - A higher epoch without an end in the capture leaves an outcome that is unknown.
 - WriteTxnMarkers for an open transaction ends it: an administrator or the coordinator aborted it.
+- A claim is an InitProducerId that the broker accepts. It fences the producer that claimed the id before.
+- A takeover is a claim after one of another address, or after one of another connection that was open at the same time.
+  A client that reconnects, restarts on its host, or initialises itself again takes nothing over.
+- One takeover is a failover, and so is a chain of new addresses. Several takeovers, back and forth, are a war: two
+  producers use one id at the same time.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.inspect._transactions.model import MOST_NAMED, Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kafkawire.inspect._transactions.model import Outcome
 
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 
 PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT_OFFSETS = 0, 22, 24, 25, 26, 27, 28
 APIS: Final = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT_OFFSETS)
+BEGINNING: Final = (ADD_PARTITIONS, ADD_OFFSETS, END, COMMIT_OFFSETS)
+"""The APIs with which a transaction begins or is first seen, beside Produce with transactional batches."""
 _CONCURRENT: Final = 51
 ENDED_WITHOUT_IT: Final = (47, 48, 90)
 BROKER_FORM: Final = 4
@@ -245,3 +253,27 @@ def _is_late(current: Transaction, now: int, slack: int = CHECK_US) -> bool:
 def _time(row: Row) -> int:
     time: int | None = row["ts_req"] if row["ts_req"] is not None else row["ts_resp"]
     return -1 if time is None else time
+
+
+def is_war(claims: Sequence[Row], least: int) -> bool:
+    """Whether producers took an id over from each other back and forth, at least this often."""
+    count = takeovers(claims)
+    return count >= least and len({_address(row) for row in claims}) <= count
+
+
+def takeovers(claims: Sequence[Row]) -> int:
+    """How often another producer takes over an id."""
+    return sum(_takes_over(before, after) for before, after in pairwise(claims))
+
+
+def _takes_over(before: Row, after: Row) -> bool:
+    if before["conn_id"] == after["conn_id"]:
+        return False
+    if _address(before) != _address(after):
+        return True
+    opened = after["connection"]["t_syn"] or after["connection"]["t_first"]
+    return opened is not None and before["ts_req"] is not None and opened < before["ts_req"]
+
+
+def _address(row: Row) -> str:
+    return str(row["connection"]["client"]).rpartition(":")[0]

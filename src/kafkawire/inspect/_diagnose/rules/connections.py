@@ -30,8 +30,9 @@ from kafkawire.inspect._diagnose.findings import Finding, about, about_connectio
 from kafkawire.inspect._diagnose.registry import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from kafkawire.inspect._diagnose.close_causes import Ranges
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
@@ -87,12 +88,20 @@ class _Context:
     """The facts of other connections that explain a close."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.served = served_versions(evidence)
-        self.sasl = {row["connection"]["server"] for row in evidence.exchanges.where(api_key=SASL_HANDSHAKE)}
         refused = evidence.exchanges.where(api_key=(SASL_HANDSHAKE, SASL_AUTHENTICATE), error_code=_SASL_ERRORS)
         waiting = evidence.exchanges.where(state="unanswered")
         self.unserved = {row["conn_id"] for row in (*refused, *waiting)}
         self._evidence = evidence
+
+    @cached_property
+    def served(self) -> Mapping[str, Ranges]:
+        """The versions that each broker serves."""
+        return served_versions(self._evidence)
+
+    @cached_property
+    def sasl(self) -> set[str]:
+        """The listeners on which clients use SASL."""
+        return {row["connection"]["server"] for row in self._evidence.exchanges.where(api_key=SASL_HANDSHAKE)}
 
     @cached_property
     def batches(self) -> dict[tuple[int, int], list[Row]]:
@@ -124,8 +133,10 @@ def _not_kafka(connection: Row, rows: list[Row]) -> Finding | None:
 
 
 def _bad_size(connection: Row, rows: list[Row]) -> Finding | None:
+    if connection["kind"] in ("tls", "http") or connection["closed_by"] != "broker":
+        return None
     cause = impossible_size(connection["tail_declared"], connection["tail_present"])
-    if cause is None or connection["kind"] in ("tls", "http") or connection["closed_by"] != "broker":
+    if cause is None:
         return None
     shown = [{"conn_id": row["conn_id"], "seq": row["seq"]} for row in rows[-1:]]
     client = rows[-1]["client_id"] if rows else None

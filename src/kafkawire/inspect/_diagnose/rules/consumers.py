@@ -1,4 +1,4 @@
-"""Consumers that make no progress, and consumers that go back.
+"""Consumers that make no progress or go back, and records that share groups get too often.
 
 Rules:
 - A consumer is stuck if it asks `repeats` times or more for the same offset of a partition on one connection.
@@ -6,6 +6,9 @@ Rules:
 - Data that is fetched repeatedly is not a problem while the commits of the client for the partition advance.
 - A fetch or commit offset that decreases is a reset. A ListOffsets or an OFFSET_OUT_OF_RANGE before it is the cause.
 - A rebalance is a cause too: records after the last commit are read again, which is only info.
+- The delivery count of a record of a share group (KIP-932) is how often the group got it, this time included. At the
+  limit the record is delivered for the last time: if it is released, or its lock ends, the broker archives it
+  unprocessed. The limit of the group is a threshold, because a capture does not contain it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)
 _LIST_OFFSETS: Final = 2
+_SHARE_FETCH: Final = 78
 _ASSIGNING: Final = (11, 14)
 _OUT_OF_RANGE: Final = 1
 _WHY: Final = {
@@ -35,6 +39,10 @@ _WHY: Final = {
     75: "The client knows a newer leader epoch than this broker: the broker is behind.",
     76: "The client does not support this codec: upgrade it, or use another compression.type.",
 }
+_POISONOUS: Final = (
+    "The record fails repeatedly, or takes longer than its lock: log it and reject it after a known failure, or raise "
+    "share.record.lock.duration.ms."
+)
 
 
 @rule(
@@ -223,3 +231,27 @@ def _reset(causes: _Causes, before: Row, after: Row, column: str, doing: str) ->
     exchanges = [before["exchange"], *(row["exchange"] for row in lists), after["exchange"]]
     advice = "Check auto.offset.reset, the retention, the lag, and whether two members own the partition."
     return about("offset-reset", level, exchanges, text, advice, entity=name)
+
+
+@rule(
+    "delivery-limit",
+    "warning",
+    "records that a share group gets for the last time, because they were not accepted before",
+    thresholds=("deliveries",),
+)
+def delivery_limits(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Records that were delivered as often as the limit allows."""
+    last = (
+        row
+        for row in evidence.partitions.where(api_key=_SHARE_FETCH)
+        if row["deliveries"] is not None and row["deliveries"] >= limits.deliveries
+    )
+    for (group, name), rows in grouped(last, lambda row: (row["exchange"]["group_id"], partition_name(row))).items():
+        offsets = sorted({row["base_offset"] for row in rows})
+        address, client = client_of(rows[-1]["exchange"])
+        others = f" and {len(offsets) - 1} other offsets" if len(offsets) > 1 else ""
+        text = (
+            f"{group}: offset {offsets[0]} of {name}{others} delivered {max(row['deliveries'] for row in rows)} times, "
+            f"the last time to {client or address}; the broker archives records that are not accepted then"
+        )
+        yield about("delivery-limit", "warning", [row["exchange"] for row in rows], text, _POISONOUS, entity=name)

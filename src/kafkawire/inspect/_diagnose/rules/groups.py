@@ -1,4 +1,4 @@
-"""Groups: members that rebalance too often, and members that do not read their partitions.
+"""Groups: members that rebalance too often, do not read their partitions, or do not give them up.
 
 Rules:
 - A rebalance storm is a group with `joins_per_minute` joins or more, and more generations than its members explain.
@@ -13,6 +13,11 @@ Rules:
 - A partition without any captured fetch may be fetched outside the capture: that finding is suspected.
 - If no assignment was captured, a client that used to fetch and now only sends heartbeats is reported.
 - Repeated commits of one offset are reported only if the log grows beyond that offset meanwhile.
+- A consumer or streams group asks a member to give up partitions (KIP-848, KIP-1071). Its response then has fewer
+  partitions than before, with the same member epoch. The member has done so when a heartbeat reports no more
+  partitions than that, when its epoch changes, or when it leaves.
+- A member that the coordinator removes (rebalance timeout) has not given up its partitions. Other errors of heartbeats
+  change nothing, because the member sends the same again. Members with a newer epoch wait for the partitions.
 """
 
 from __future__ import annotations
@@ -37,6 +42,9 @@ _EPOCHS: Final = (_GROUP_HEARTBEAT, 76, 88)
 """Heartbeats with member epochs: of consumer, share and streams groups."""
 _BEATS: Final = (_HEARTBEAT, _GROUP_HEARTBEAT)
 _READING: Final = (_FETCH, _SYNC, _GROUP_HEARTBEAT)
+_RECONCILED: Final = (_GROUP_HEARTBEAT, 88)
+"""Heartbeats that report which partitions a member has: of consumer and streams groups."""
+_REMOVED: Final = (25, 110)
 _GROUP_ERRORS: Final = (22, 25, 27, 110, 113)
 _MEMBER_ID_REQUIRED: Final = 79
 _NAMED: Final = 5
@@ -46,6 +54,9 @@ _RESTLESS: Final = (
     "epoch of the group."
 )
 _ADVICE: Final = "The consumer is paused, or blocked in processing: compare with max.poll.interval.ms."
+_BLOCKED: Final = (
+    "Its poll loop or its rebalance listener is blocked: look for long processing, compare with max.poll.interval.ms."
+)
 
 
 @rule("rebalance-storm", "error", "a group that rebalances too often", thresholds=("joins_per_minute",))
@@ -263,3 +274,79 @@ def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Fin
         advice = "The group processes nothing although the log grows: look for a blocked or failing handler."
         exchanges = [row["exchange"] for row in rows]
         yield about("stuck-not-fetching", "warning", exchanges, text, advice, entity=f"{topic}-{partition}")
+
+
+@rule(
+    "member-not-reconciling",
+    "warning",
+    "a member that keeps partitions which the group needs for others",
+    thresholds=("unreconciled_s",),
+    needs_start=True,
+)
+def not_reconciling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
+    """Members whose heartbeats go on without the partitions being given up."""
+    beats = [row for row in evidence.exchanges.where(api_key=_RECONCILED) if row["group_id"]]
+    for group, rows in grouped(beats, lambda row: row["group_id"]).items():
+        for own in grouped(rows, lambda row: row["member_id"]).values():
+            yield from _kept(group, rows, own, limits)
+
+
+def _kept(group: str, rows: list[Row], own: list[Row], limits: Thresholds) -> Iterator[Finding]:
+    """Spans in which a member had partitions that it was asked to give up."""
+    epoch: int | None = None
+    had: int | None = None
+    asked: Row | None = None
+    since: list[Row] = []
+    for row in own:
+        is_removed = row["error_code"] in _REMOVED
+        leaves = not row["error_code"] and row["generation"] is None
+        if asked is not None:
+            since.append(row)
+            if is_removed or leaves or _is_over(row, asked):
+                yield from _unreconciled(group, rows, asked, since, had, limits)
+                had, asked = asked["assigned"], None
+        if is_removed or leaves:
+            epoch = had = None
+        elif not row["error_code"]:
+            if row["assigned"] is not None and asked is None:
+                is_fewer = had is not None and row["assigned"] < had and row["generation"] == epoch
+                if is_fewer and not _is_given_up(row, row):
+                    asked, since = row, [row]
+                else:
+                    had = row["assigned"]
+            epoch = row["generation"]
+    if asked is not None:
+        yield from _unreconciled(group, rows, asked, since, had, limits)
+
+
+def _is_over(row: Row, asked: Row) -> bool:
+    """Whether a member has given up what it was asked to, or has another epoch for another reason."""
+    return not row["error_code"] and (row["generation"] != asked["generation"] or _is_given_up(row, asked))
+
+
+def _is_given_up(row: Row, asked: Row) -> bool:
+    return row["owned"] is not None and row["owned"] <= asked["assigned"]
+
+
+def _unreconciled(
+    group: str, rows: list[Row], asked: Row, since: list[Row], had: int | None, limits: Thresholds
+) -> Iterator[Finding]:
+    seconds = (when(since[-1]) - when(asked)) / SECOND
+    if seconds < limits.unreconciled_s:
+        return
+    _, client = client_of(asked)
+    newer = {
+        row["member_id"]
+        for row in rows
+        if row["generation"] is not None and row["generation"] > asked["generation"] and when(row) <= when(since[-1])
+    }
+    things = "partitions" if asked["api_key"] == _RECONCILED[0] else "tasks"
+    asked_for = f"{(had or 0) - asked['assigned']} of {had} {things} at member epoch {asked['generation']}"
+    text = f"{group}: {client or asked['member_id']} was asked to give up {asked_for}"
+    text += f", and kept them for {seconds:.0f} s and {len(since) - 1} heartbeats"
+    if newer:
+        text += f"; {len(newer)} other members of a newer epoch wait"
+    errors = [row["error_code"] for row in since if row["error_code"]]
+    if errors:
+        text += f"; then the coordinator removed it: {names_of(errors)}"
+    yield about("member-not-reconciling", "warning", since, text, _BLOCKED, entity=group)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, topic_of, when
 from kafkawire.inspect._diagnose.findings import Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
-from kafkawire.inspect._transactions.claims import fencing_wars
+from kafkawire.inspect._transactions.traffic import is_war
 from kafkawire.records import HEADER_SIZE, add_sequence, crc32c
 from kafkawire.records.layout import CHECKED_FROM, PRODUCER, PRODUCER_ID_AT
 
@@ -91,7 +91,7 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 )
 def fenced(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients that another client with the same identity, or a newer epoch, fenced."""
-    wars = fencing_wars(evidence.exchanges.where(api_key=_INIT_PRODUCER_ID), limits.fencing)
+    wars = {name for name, claims in evidence.claims.items() if is_war(claims, limits.fencing)}
     timeouts = {place for each in evidence.transactions if each.outcome == "timed_out" for place in each.exchanges}
     refused = [
         row

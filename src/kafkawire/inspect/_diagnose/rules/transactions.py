@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, when
 from kafkawire.inspect._diagnose.findings import Finding, about, names_of
 from kafkawire.inspect._diagnose.registry import rule
-from kafkawire.inspect._transactions.claims import fencing_wars, takeovers
-from kafkawire.inspect._transactions.traffic import CHECK_US, INIT
+from kafkawire.inspect._transactions.traffic import CHECK_US, INIT, is_war, takeovers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +156,9 @@ def _holds(each: Transaction, place: Row, stable: int) -> bool:
 )
 def fencing(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Transactional ids that several producers use at the same time."""
-    for name, claims in fencing_wars(evidence.exchanges.where(api_key=INIT), limits.fencing).items():
+    for name, claims in evidence.claims.items():
+        if not is_war(claims, limits.fencing):
+            continue
         clients = sorted({row["connection"]["client"] for row in claims})
         epochs = [row["producer_epoch"] for row in claims if row["producer_epoch"] is not None]
         lost = sum(each.transactional_id == name and each.outcome == "fenced" for each in evidence.transactions)
