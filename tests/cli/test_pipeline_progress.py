@@ -27,8 +27,8 @@ def state(rows: int = 0, *, lag: dict[str, dict[int, int]] | None = None, findin
 def test_a_stage_prints_bytes_rates_and_findings_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, found = Terminal(), 0
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("kafkawire.cli._support.progress._DELAY", 0.0)
-    monkeypatch.setattr("kafkawire.cli._support.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("kafkawire.cli._support.output._DELAY", 0.0)
+    monkeypatch.setattr("kafkawire.cli._support.output._INTERVAL", 0.0)
     monkeypatch.setenv("COLUMNS", "200")
     with Stages(4096, "bytes", lambda: found) as stages:
         stages.report("batches", 0.5)

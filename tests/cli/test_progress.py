@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kafkawire.cli._support.progress import Progress
+from kafkawire.cli._support.output import Progress
 
 
 class Terminal(io.StringIO):

@@ -14,11 +14,10 @@ from tests.inspect.sample_messages import fetch, fetched
 from tests.messages.samples import random_message
 
 from kafkawire.inspect import read_captures
-from kafkawire.inspect._tables import bodies, exchange_columns, repeats
+from kafkawire.inspect._tables import bodies, exchange_columns
 from kafkawire.inspect._tables import body_programs as programs
 from kafkawire.inspect._tables.body_programs import exchange_program
-from kafkawire.inspect._tables.exchange_columns import ExchangeColumns
-from kafkawire.inspect._tables.repeats import Repeats
+from kafkawire.inspect._tables.exchange_columns import ExchangeColumns, Repeats
 from kafkawire.messages import (
     Api,
     HeartbeatRequest,
@@ -145,6 +144,6 @@ def test_repeated_exchanges_have_the_same_rows(tmp_path: Path) -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(repeats, "MOST", 2)
-    monkeypatch.setattr(repeats, "LARGEST", 120)
+    monkeypatch.setattr(exchange_columns, "MOST", 2)
+    monkeypatch.setattr(exchange_columns, "LARGEST", 120)
     test_repeated_exchanges_have_the_same_rows(tmp_path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafkawire.cli._support import output
 from kafkawire.cli._support.clients import pair
 from kafkawire.cli._support.numbers import port
-from kafkawire.cli._support.progress import Progress
+from kafkawire.cli._support.output import Progress
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:

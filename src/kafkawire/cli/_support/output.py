@@ -1,4 +1,4 @@
-"""How commands print: tables, fields, JSON lines, colours, sizes; and the options of other forms of their output.
+"""How commands print: tables, fields, JSON lines, colours, sizes, progress; and the options of other forms.
 
 Rules:
 - On a terminal, rich prints tables: it wraps long texts, and columns without room are left out and named. Into a pipe,
@@ -6,6 +6,8 @@ Rules:
 - The first rows of a table determine its layout, and later rows widen it. So a long table is printed while it is read.
 - `--json` prints one object per line, keyed by column, and nothing else.
 - Colours are used only on a terminal, and never with NO_COLOR set or TERM=dumb.
+- Progress is a line on stderr, on a terminal only, after half a second of work. It is redrawn at most ten times per
+  second, and removed when the work ends.
 - Control characters in data are shown as escapes, so that data cannot control the terminal.
 """
 
@@ -14,16 +16,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import unicodedata
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Final, Literal, Self, TextIO
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kafkawire._rich.console import Console
+    from kafkawire._rich.progress import Progress as Bar
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
 _STYLES: Final[dict[Style, str]] = {
@@ -39,6 +43,8 @@ _STYLES: Final[dict[Style, str]] = {
 _GAP: Final = "  "
 _NARROWEST: Final = 12
 _RUN: Final = 1000
+_DELAY: Final = 0.5
+_INTERVAL: Final = 0.1
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -180,6 +186,74 @@ def coloured(text: str, style: Style, stream: TextIO | None = None) -> str:
 def shows_colours(stream: TextIO) -> bool:
     """Whether the stream shows colours."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Progress:
+    """The progress of work: share, amount, rate, time left. `total` may be unknown.
+
+    >>> with Progress("reading", total=100, unit="bytes") as progress:
+    ...     progress.advance(50)
+    """
+
+    def __init__(
+        self,
+        label: str,
+        total: int | None = None,
+        *,
+        unit: Literal["bytes", "items"] = "items",
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.label, self._total, self._clock = label, total, clock
+        self._amount = human_size if unit == "bytes" else human_count
+        self._stream = stream or sys.stderr
+        self._shown = self._stream.isatty()
+        self._done = 0
+        self._bar: Bar | None = None
+        self._started = clock()
+        self._next_draw = self._started + _DELAY
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, count: int) -> None:
+        """Count more work as done."""
+        self._done += count
+        if self._shown and self._clock() >= self._next_draw:
+            self._draw()
+
+    def amounts(self) -> str:
+        """The amount of work, its rate, and the time left."""
+        elapsed = max(self._clock() - self._started, 1e-9)
+        rate = self._done / elapsed
+        speed = f"{self._amount(rate)}/s"
+        if not self._total:
+            return f"{self._amount(self._done)}  {speed}"
+        left = human_time((self._total - self._done) / rate) if 0 < self._done <= self._total else "?"
+        return f"{self._amount(self._done)} of {self._amount(self._total)}  {speed}  {left} left"
+
+    def _draw(self) -> None:
+        bar = self._bar or self._start()
+        task = bar.tasks[0]
+        bar.update(task.id, completed=self._done, description=self.label, amounts=self.amounts())
+        bar.refresh()
+        self._next_draw = self._clock() + _INTERVAL
+
+    def _start(self) -> Bar:
+        from kafkawire._rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from kafkawire._rich.progress import Progress as Bar
+
+        bars = (BarColumn(20), TaskProgressColumn()) if self._total else ()
+        text = TextColumn("{task.description}", markup=False)
+        amounts = TextColumn("{task.fields[amounts]}", markup=False)
+        self._bar = Bar(text, *bars, amounts, console=console(self._stream), auto_refresh=False, transient=True)
+        self._bar.add_task(self.label, total=self._total or None, amounts="")
+        self._bar.start()
+        return self._bar
 
 
 def human_size(count: float) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.cli._support.numbers import positive
-from kafkawire.cli._support.output import add_json_option, print_rows
-from kafkawire.cli._support.progress import Progress
+from kafkawire.cli._support.output import Progress, add_json_option, print_rows
 from kafkawire.cli.registry import UsageError
 from kafkawire.exceptions import KafkaWireError
 

@@ -18,9 +18,8 @@ from urllib.parse import quote
 
 from kafkawire.cli._support.clients import add_client_options, admin_config, client_config, ending_in_order
 from kafkawire.cli._support.numbers import count
-from kafkawire.cli._support.output import add_web_option
+from kafkawire.cli._support.output import Progress, add_web_option
 from kafkawire.cli._support.pages import show_source
-from kafkawire.cli._support.progress import Progress
 from kafkawire.cli._support.read_ranges import find_ranges, parse_offsets
 from kafkawire.cli._support.record_formats import as_json, formatter, unescape
 from kafkawire.cli._support.topic_names import find_topics, is_pattern, split_names

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkawire.cli._support.numbers import count, positive
-from kafkawire.cli._support.output import add_json_option, add_web_option, human_size, print_json, print_rows
+from kafkawire.cli._support.output import Progress, add_json_option, add_web_option, human_size, print_json, print_rows
 from kafkawire.cli._support.pages import show_source
-from kafkawire.cli._support.progress import Progress
 from kafkawire.cli._support.record_formats import put_bytes
 from kafkawire.cli._support.repairs import configure as configure_repair
 from kafkawire.cli._support.repairs import run as repair

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kafkawire.cli._support.clients import add_client_options, client_config, ending_in_order, pair
 from kafkawire.cli._support.numbers import count, positive
-from kafkawire.cli._support.progress import Progress
+from kafkawire.cli._support.output import Progress
 from kafkawire.cli._support.record_formats import unescape
 from kafkawire.cli.registry import UsageError
 

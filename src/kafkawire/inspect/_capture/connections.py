@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from kafkawire.inspect._capture.files import map_file
-from kafkawire.inspect._capture.frame_cutter import cut_requests, cut_responses
+from kafkawire.inspect._capture.frames import cut_requests, cut_responses
 from kafkawire.inspect._capture.packets import (
     ACK,
     FIN,

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from kafkawire.inspect._capture.frames import Frames, Matches
+from kafkawire.inspect._capture.frames import Frames
 from kafkawire.inspect._capture.tcp import FILE_BITS, Stream
-from kafkawire.inspect._tables.exchanges import Conversation
+from kafkawire.inspect._tables.exchanges import Conversation, Matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,6 +1,12 @@
-"""Connections, gaps and matched exchanges as columns, from headers alone.
+"""The exchanges of connections: which response answers which request, and connections, gaps and exchanges as columns.
 
 Rules:
+- A broker answers the requests of a connection in order, so they are matched first in, first out. Correlation ids,
+  which clients may reuse, are the check.
+- A Produce request with acks=0 has no response.
+- A request that a later response skips is unanswered. If bytes are missing where its response would be, it is a gap.
+- A response without a captured request is request_missing. Raw SASL tokens answer each other in order.
+- The columns come from headers and packets alone.
 - wait is the time from the last byte of the request to the first byte of its response. service starts no earlier than
   the last byte of the response before it, because a broker serves a connection one request at a time. A transfer is
   the time from the first byte to the last.
@@ -10,15 +16,17 @@ Rules:
 
 from __future__ import annotations
 
+import struct
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 
-from kafkawire.inspect._capture.frames import UNANSWERED, Matches, match
+from kafkawire._codec.varint import read_uvarint
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGES, GAPS, STATES
-from kafkawire.messages import apis
+from kafkawire.messages import CodecError, RequestHeader, api, apis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,10 +34,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafkawire.inspect._capture.connections import Connection
+    from kafkawire.inspect._capture.frames import Frames
     from kafkawire.inspect._capture.tcp import Stream
 
 _NULL: Final = np.iinfo(np.int64).min
+MATCHED, NO_RESPONSE, UNANSWERED, REQUEST_MISSING, GAP, UNDECODED, TOKEN = range(len(STATES))
+_PRODUCE: Final = 0
+_START: Final = 1024
 _MISSING: Final = "missing from the capture"
+
+
+@dataclass(slots=True)
+class Matches:
+    """The exchanges of a connection: numbers of its request and response frames (-1 for none), and their states."""
+
+    request: NDArray[np.int64]
+    response: NDArray[np.int64]
+    state: NDArray[np.int8]
+    in_turn: bool = False  # every request has a response with the same number
+
+    def __len__(self) -> int:
+        return len(self.state)
 
 
 @dataclass(slots=True)
@@ -51,6 +76,93 @@ def converse(connection: Connection, *, file: str = "", first_id: int = 0) -> Co
     return Conversation(
         first_id + connection.number, file, connection, match(connection.requests, connection.responses)
     )
+
+
+def match(requests: Frames, responses: Frames) -> Matches:
+    """The exchanges of a connection, in the order of their requests."""
+    asked, answered = len(requests), len(responses)
+    if answered <= asked and _answered_in_turn(requests, responses):
+        response = np.concatenate([np.arange(answered), np.full(asked - answered, -1)])
+        state = np.full(asked, MATCHED, np.int8)
+        pending = [_silence(requests, responses, index, len(responses)) for index in range(answered, asked)]
+        state[answered:] = pending
+        found = Matches(np.arange(asked), response, state, in_turn=asked == answered)
+    else:
+        found = _by_queue(requests, responses)
+    return _with_gaps(found, requests, responses)
+
+
+def expects_response(requests: Frames, index: int) -> bool:
+    """Whether brokers answer a request: all but a Produce with acks=0."""
+    if requests.api_key[index] != _PRODUCE or not requests.whole[index]:
+        return True
+    version = int(requests.version[index])
+    size = min(int(requests.size[index]) - 4, _START)
+    start = requests.stream.read(int(requests.position[index]) + 4, size, int(requests.first[index]))
+    try:
+        _, at = RequestHeader.decode_prefix(start, api(_PRODUCE).request_header_version(version))
+        if version >= 9:
+            length, at = read_uvarint(start, at, size)
+            at += max(length - 1, 0)
+        elif version >= 3:
+            at += 2 + max(struct.unpack_from(">h", start, at)[0], 0)
+        return bool(struct.unpack_from(">h", start, at)[0] != 0)
+    except (CodecError, struct.error):
+        return True
+
+
+def _answered_in_turn(requests: Frames, responses: Frames) -> bool:
+    count = len(responses)
+    return bool((requests.correlation[:count] == responses.correlation).all())
+
+
+def _by_queue(requests: Frames, responses: Frames) -> Matches:
+    rows: list[tuple[int, int, int, int]] = []  # time, request, response, state
+    waiting: deque[int] = deque(range(len(requests)))
+    correlation, begin = requests.correlation.tolist(), requests.begin.tolist()
+    places: dict[int, deque[int]] = {}
+    for index, number in enumerate(correlation):
+        places.setdefault(number, deque()).append(index)
+    for index, (number, time) in enumerate(zip(responses.correlation.tolist(), responses.begin.tolist(), strict=True)):
+        candidates = places.get(number, deque())
+        while candidates and waiting and candidates[0] < waiting[0]:
+            candidates.popleft()
+        if not candidates or not waiting or (begin[candidates[0]] > time >= 0):
+            rows.append((time, -1, index, REQUEST_MISSING))
+            continue
+        answered = candidates.popleft()
+        while waiting[0] != answered:
+            skipped = waiting.popleft()
+            rows.append((begin[skipped], skipped, -1, _silence(requests, responses, skipped, index)))
+        waiting.popleft()
+        rows.append((begin[answered], answered, index, MATCHED))
+    rows += [(begin[left], left, -1, _silence(requests, responses, left, len(responses))) for left in waiting]
+    rows.sort(key=lambda row: (row[0], row[1] if row[1] >= 0 else row[2]))
+    columns = np.array(rows, np.int64).reshape(-1, 4)
+    return Matches(columns[:, 1], columns[:, 2], columns[:, 3].astype(np.int8))
+
+
+def _silence(requests: Frames, responses: Frames, index: int, following: int) -> int:
+    """Why a request has no response, which would be just before the response `following`."""
+    if not expects_response(requests, index):
+        return NO_RESPONSE
+    if requests.api_key[index] < 0:
+        return TOKEN
+    low = int(responses.position[following - 1]) if following else 0
+    high = int(responses.position[following]) if following < len(responses) else responses.stream.end
+    lost = any(low <= skip.position <= high for skip in responses.skips)
+    return GAP if lost else UNANSWERED
+
+
+def _with_gaps(found: Matches, requests: Frames, responses: Frames) -> Matches:
+    state = found.state
+    if len(requests):
+        asked = found.request >= 0
+        state[asked & ~requests.whole[found.request]] = GAP
+        state[asked & (requests.api_key[found.request] < 0) & requests.whole[found.request]] = TOKEN
+    if len(responses):
+        state[(found.response >= 0) & ~responses.whole[found.response]] = GAP
+    return found
 
 
 def exchanges_table(conversations: Sequence[Conversation]) -> pa.Table:

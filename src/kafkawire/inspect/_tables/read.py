@@ -29,11 +29,10 @@ from kafkawire.inspect._tables.exchange_bodies import (
     read_response,
     read_session_response,
 )
-from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeColumns
+from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeColumns, Known, Repeats
 from kafkawire.inspect._tables.exchanges import Conversation, connections_table, exchanges_table, gaps_table
 from kafkawire.inspect._tables.old_names import checked_columns, selected
 from kafkawire.inspect._tables.partitions import APIS_OF_PARTITIONS, partition_rows, records_by_partition
-from kafkawire.inspect._tables.repeats import Known, Repeats
 from kafkawire.inspect._tables.rows import Rows
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
 from kafkawire.inspect._tables.topics import TOPIC_ID_APIS, TopicNames, show_id

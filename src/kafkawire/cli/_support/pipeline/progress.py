@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from kafkawire.cli._support import output
-from kafkawire.cli._support.progress import Progress
+from kafkawire.cli._support.output import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
