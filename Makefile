@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 BUILT  := $(VENV)/.built
 NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
+AXE    := build/axe.min.js
 JOBS   ?= 2
 MINUTES ?= 10
 
@@ -52,7 +53,14 @@ again: $(BUILT) ## the tests that failed last, alone on the machine; then the Py
 torture: $(BUILT) ## kills, power cuts, failing disks, hostile frames, floods, transactions; MINUTES=30 SEED=7 ONLY=kills,power
 	$(BIN)/python -m torture $(if $(ROUNDS),--rounds $(ROUNDS),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
-browser: $(BUILT) ## the page in a real browser (Debian's chromium); says what is missing where there is none
+# The tests that need axe-core are skipped, and say so, where there is no npm to fetch it.
+$(AXE):
+	@mkdir -p build
+	@command -v npm >/dev/null || echo "no npm found: axe-core is not fetched"
+	@! command -v npm >/dev/null || (cd build && npm pack --silent axe-core@4.14.1 >/dev/null && \
+		tar -xzf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js && rm axe-core-4.14.1.tgz && touch axe.min.js)
+
+browser: $(BUILT) $(AXE) ## the page in a real browser (Debian's chromium) with axe-core; says what is missing where there is none
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them

@@ -71,6 +71,12 @@ class RunningPage:
         assert found == status, (found, answer)
         return json.loads(answer)
 
+    def events(self, path: str, name: str) -> list[Any]:
+        """The items of a list in the events of a stream, which must have its end."""
+        lines = [json.loads(line) for line in self.octets(path).splitlines()]
+        assert lines[-1].get("end") == "all", lines[-1]
+        return [item for line in lines for item in line.get(name, ())]
+
     def octets(self, path: str) -> bytes:
         status, _, body = self.ask("GET", path, self.token)
         assert status == 200, body

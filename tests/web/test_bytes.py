@@ -94,7 +94,7 @@ def test_a_fault_is_named_with_its_place(page: RunningPage) -> None:
     frame = bytearray(produce())
     frame[27] = 0x7F  # the length of the topic name
     answer = opened(page, bytes(frame))
-    assert answer["faults"] == page.get(f"/api/bytes/{answer['doc']}/faults")["faults"]
+    assert answer["faults"] == page.events(f"/api/bytes/{answer['doc']}/faults", "faults")
     fault = answer["faults"][0]
     assert fault["path"] == "body.topic_data[0].name"
     chain = page.get(f"/api/bytes/{answer['doc']}/reveal?frame=0&path={fault['path']}")["chain"]
@@ -106,7 +106,7 @@ def test_a_length_that_repairs_the_bytes_is_suggested(page: RunningPage) -> None
     frame = bytearray(encode_request(request, version=8, correlation_id=1, client_id="c"))
     frame[frame.index(b"orders") - 1] = 9
     doc = opened(page, bytes(frame), kind="request")["doc"]
-    assert "length of 6" in page.get(f"/api/bytes/{doc}/faults")["repairs"][0]["text"]
+    assert "length of 6" in page.events(f"/api/bytes/{doc}/faults", "repairs")[0]["text"]
 
 
 def test_the_same_bytes_are_read_as_another_version(page: RunningPage) -> None:

@@ -103,7 +103,7 @@ def test_no_path_leads_outside_of_the_static_files(page: RunningPage, path: str)
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/theme.css", "/static/app/main.js", "/api/about", "/nothing", "/api/bytes/x/rows"]
+    "path", ["/", "/style.css", "/static/app/main.js", "/api/about", "/nothing", "/api/bytes/x/rows"]
 )
 def test_every_answer_has_the_policy(page: RunningPage, path: str) -> None:
     for headers in (page.token, {}, {"host": "evil.example"}):

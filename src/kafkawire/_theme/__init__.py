@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 
 def theme_css() -> str:
@@ -16,4 +16,4 @@ def theme_css() -> str:
     >>> "--accent" in theme_css()
     True
     """
-    return (files("kafkawire._theme") / "theme.css").read_text("utf-8")
+    return (Path(__file__).parent / "theme.css").read_text("utf-8")

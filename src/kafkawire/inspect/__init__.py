@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from kafkawire.inspect._explain.repair import Repair, find_repair
     from kafkawire.inspect._explain.tree import Node as ExplainedNode
     from kafkawire.inspect._explain.tree import Space as ExplainedSpace
+    from kafkawire.inspect._explain.tree import Visit as ExplainedVisit
     from kafkawire.inspect._explain.tree import joined as joined_path
     from kafkawire.inspect._explain.tree import walk as explain_walk
     from kafkawire.inspect._explain.value_names import api_name
@@ -182,6 +183,7 @@ _SHARED = {
     "Explained": "_explain.asked",
     "ExplainedNode": "_explain.tree:Node",
     "ExplainedSpace": "_explain.tree:Space",
+    "ExplainedVisit": "_explain.tree:Visit",
     "EXCHANGES": "_tables.schemas",
     "FINDINGS": "_tables.schemas",
     "FieldChange": "_explain.versions:Change",

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kafkawire.cli._support.clients import given_settings, of_every_client
 from kafkawire.cli.registry import UsageError
 from kafkawire.web import PageOptions, Workspace
 
@@ -20,9 +19,7 @@ _CAPTURES = (b"\xa1\xb2", b"\xd4\xc3", b"\x4d\x3c", b"\x0a\x0d\x0d\x0a", b"\x1f\
 def workspace_for(args: argparse.Namespace) -> Workspace:
     """The workspace with the inputs of the command line."""
     workspace = Workspace(PageOptions(write=args.write, export=not args.no_export))
-    settings = of_every_client(given_settings(args))
-    if (args.options or args.options_file) and not any(map(_is_broker, args.inputs)):
-        raise UsageError("-X and -F are settings for a broker: name it as HOST:PORT")
+    settings = _settings(args) if args.options or args.options_file else {}
     for text in args.inputs:
         add_input(workspace, text, settings)
     return workspace
@@ -41,6 +38,15 @@ def add_input(workspace: Workspace, text: str, settings: Mapping[str, Any] = Map
         _open(workspace, BrokerSource({**settings, "bootstrap_servers": text}), "topics")
     else:
         raise UsageError(f"{text}: expected a file, a directory, or a broker as HOST:PORT")
+
+
+def _settings(args: argparse.Namespace) -> Mapping[str, Any]:
+    """The settings of clients; they are imported only if some are given, so that the server listens at once."""
+    from kafkawire.cli._support.clients import given_settings, of_every_client
+
+    if not any(map(_is_broker, args.inputs)):
+        raise UsageError("-X and -F are settings for a broker: name it as HOST:PORT")
+    return of_every_client(given_settings(args))
 
 
 def _is_broker(text: str) -> bool:

@@ -34,7 +34,8 @@ class Fault:
 class Node:
     """A span of a space: a leaf with a value, or a parent of smaller spans.
 
-    `type` is the type on the wire, `note` explains the value, and `description` the field.
+    `type` is the type on the wire, `note` explains the value, and `description` the field. `sound` nodes have no fault
+    below them.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Node:
         "name",
         "note",
         "offset",
+        "sound",
         "type",
         "value",
     )
@@ -69,6 +71,7 @@ class Node:
         self.name, self.offset, self.length = name, offset, length
         self.type, self.value, self.note = kind, value, note
         self.description = ""
+        self.sound = False
         self.framing, self.fault, self.inner = framing, fault, inner
         self._children: list[Node] | None = None
         self._expand = expand
@@ -156,11 +159,14 @@ class Space:
 
     def faults(self) -> Iterator[Visit]:
         """Every node with a fault, including those of inner spaces."""
-        return (visit for visit in walk(self) if visit.node.fault is not None)
+        return (visit for visit in walk(self, sound=False) if visit.node.fault is not None)
 
 
-def walk(space: Space, *, inner: bool = True) -> Iterator[Visit]:
-    """Every node below the root, parents first; an inner space follows the leaf of its compressed bytes."""
+def walk(space: Space, *, inner: bool = True, sound: bool = True) -> Iterator[Visit]:
+    """Every node below the root, parents first; an inner space follows the leaf of its compressed bytes.
+
+    Without `sound`, nodes that cannot have a fault below them are visited without their children.
+    """
     stack = [(iter(space.root.children()), "", space)]
     while stack:
         nodes, prefix, current = stack[-1]
@@ -168,7 +174,7 @@ def walk(space: Space, *, inner: bool = True) -> Iterator[Visit]:
         if node is None:
             stack.pop()
             continue
-        path, children = joined(prefix, node.name), node.children()
+        path, children = joined(prefix, node.name), node.children() if sound or not node.sound else ()
         yield Visit(path, len(stack) - 1, node, current, children)
         if children:
             stack.append((iter(children), path, current))

@@ -1,19 +1,23 @@
 """Nodes of a message by its plan, with the same rules as the codec's reader, but separate code on purpose.
 
 Rules:
-- The walker decodes bytes itself. Tests compare it with the engine.
+- The walker decodes bytes itself. Tests compare it with the engine. Only large arrays are measured by the engine.
 - The tree ends at the first fault. The leaf of the failed field has all the bytes left.
 - Arrays of numbers are expanded on demand. A tree of more than MAX_NODES nodes ends there with a fault.
+- With more than LARGE bytes left, an element of an array of structs is only measured, by the engine. Its fields become
+  nodes on demand. An element with a fault is walked at once, so the tree has the same nodes either way.
 - A scope has the fields of a struct that were already read, because the format of bytes may depend on them.
 - A type is written in the schema's notation, with `compact` if lengths are varints: `compact string?`, `[]int32`.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from kafkawire._codec import decode_prefix
 from kafkawire._codec import plan as p
 from kafkawire._codec.errors import (
     COUNT,
@@ -24,6 +28,7 @@ from kafkawire._codec.errors import (
     TAG_VERSION,
     TEXT,
     TRAILING,
+    CodecError,
     DecodeError,
     fault,
 )
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     Opener = Callable[["Walker", p.Step, int], "Opening | None"]
 
 MAX_NODES: Final = 1_000_000
+LARGE: Final = 64 << 10
 _OPENABLE: Final = (p.BYTES, p.RECORDS)
 _HAVE_LENGTHS: Final = (p.STRING, p.BYTES, p.RECORDS)
 
@@ -139,15 +145,18 @@ class Walker(Cursor):
         node = self.branch(parent, name, wire_type(step), count)
         node.add(_counter(step, start, self.position, count))
         self.covered = self.position
+        scopes = [dict(each) for each in self.scopes] if step.plan is not None and left > LARGE else None
         try:
             for index in range(count):
-                self._item(step, node, f"[{index}]")
+                self._item(step, node, f"[{index}]", scopes)
         finally:
             self.close(node)
 
-    def _item(self, step: p.Step, node: Node, name: str) -> None:
+    def _item(self, step: p.Step, node: Node, name: str, scopes: list[dict[str, Any]] | None) -> None:
         try:
             self._count()
+            if step.plan is not None and scopes is not None and self._measured(step.plan, node, name, scopes):
+                return
             if step.plan is not None:
                 self.struct(step.plan, self.branch(node, name, item_type(step)))
             else:
@@ -155,6 +164,20 @@ class Walker(Cursor):
         except DecodeError as error:
             self.fail(node, name, item_type(step), fault_of(error))
             raise StopWalkError from error
+
+    def _measured(self, plan: p.Plan, parent: Node, name: str, scopes: list[dict[str, Any]]) -> bool:
+        """Add an element whose fields are read on demand; False if it has a fault."""
+        start = self.position
+        try:
+            _, end = decode_prefix(plan, self.view[: self.end], start)
+        except CodecError:
+            return False
+        expand = partial(_fields_of, self.view, self.message, self.opener, plan, scopes, start, end)
+        node = Node(name, start, end - start, plan.shape.cls.__name__, expand=expand)
+        node.sound = not _opens(plan)
+        parent.add(node)
+        self.position = self.covered = end
+        return True
 
     def _numbers(self, step: p.Step, parent: Node, count: int) -> None:
         """An array of numbers, whose elements are created on demand."""
@@ -271,6 +294,31 @@ class Walker(Cursor):
             raise fault(NEGATIVE, start, length, 0)
         if not step.nullable:
             raise fault(NULL, start, 0, 0)
+
+
+def _fields_of(
+    view: memoryview,
+    message: str,
+    opener: Opener | None,
+    plan: p.Plan,
+    scopes: list[dict[str, Any]],
+    start: int,
+    end: int,
+) -> list[Node]:
+    """The fields of an element that was only measured."""
+    walker = Walker(view, start, end, message, opener)
+    walker.scopes = list(scopes)
+    node = Node("", start, 0, "")
+    with suppress(StopWalkError):
+        walker.struct(plan, node)
+    return list(node.children())
+
+
+@cache
+def _opens(plan: p.Plan) -> bool:
+    """Whether a struct has bytes or records, whose content may have faults of its own."""
+    steps = (*plan.steps, *plan.tagged)
+    return any(step.code in _OPENABLE or (step.plan is not None and _opens(step.plan)) for step in steps)
 
 
 def _counter(step: p.Step, start: int, end: int, count: int) -> Node:

@@ -2,7 +2,8 @@
 
 Rules:
 - Explaining is work of a thread, because a frame may have megabytes.
-- The search for faults stops after MOST_WALKED nodes at first; the page asks for the rest in the background.
+- The search for faults stops after MOST_WALKED nodes at first. The page asks for the rest as a stream, which ends when
+  the tab is closed or shows something else.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ from kafkawire.web._bytes.copies import as_code, as_json
 from kafkawire.web._bytes.opening import open_document
 from kafkawire.web._bytes.rows import field_of, first_rows, row_of, value_of, window
 from kafkawire.web._bytes.versions import versions_of
-from kafkawire.web._server.answers import answer
+from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
+from kafkawire.web._server.work import events_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event
+
     from starlette.requests import Request
 
-    from kafkawire.inspect import Difference, ExplainedSpace
+    from kafkawire.inspect import Difference, ExplainedSpace, ExplainedVisit
     from kafkawire.web._bytes.document import Document, Place
 
 MOST_WALKED: Final = 20_000
 LARGEST_WINDOW: Final = 1 << 18
 MOST_DIFFERENCES: Final = 2_000
+MOST_REPAIRED: Final = 20
 
 
 async def open_bytes(request: Request) -> Response:
@@ -77,27 +83,48 @@ def faults_of(document: Document, most: int | None) -> tuple[list[dict[str, Any]
     found, complete = [], True
     for number, frame in enumerate(document.frames):
         walked = 0
-        for visit in islice(explain_walk(frame.space), most):
+        for visit in islice(explain_walk(frame.space, sound=False), most):
             walked += 1
-            fault = visit.node.fault
-            if fault is not None:
-                shown = {"offset": fault.offset, "expected": fault.expected, "found": fault.found}
-                found.append({"frame": number, "path": visit.path, **shown})
+            if visit.node.fault is not None:
+                found.append(_fault(number, visit))
         complete = complete and walked != most
     return found, complete
 
 
 async def all_faults(request: Request) -> Response:
-    """Every fault, and a length that would repair the bytes."""
+    """A stream of every fault, with a length that would repair the bytes at its end."""
     document = _document(request)
+    return stream(events_of(request, lambda stop: _search_faults(document, stop)))
 
-    def work() -> dict[str, Any]:
-        faults, _ = faults_of(document, None)
-        repairs = [repair_as(frame, document.asked) for frame in document.frames[:20]]
-        texts = [{"frame": number, "text": each.text} for number, each in enumerate(repairs) if each is not None]
-        return {"faults": faults, "repairs": texts}
 
-    return answer(await run_in_threadpool(work))
+def _search_faults(document: Document, stop: Event) -> Iterator[dict[str, Any]]:
+    walked = 0
+    for number, frame in enumerate(document.frames):
+        for visit in explain_walk(frame.space, sound=False):
+            walked += 1
+            if visit.node.fault is not None:
+                yield {"faults": [_fault(number, visit)]}
+            elif walked % MOST_WALKED == 0:
+                yield {"walked": walked}
+            if stop.is_set():
+                return
+    for number, frame in enumerate(document.frames[:MOST_REPAIRED]):
+        repair = None if stop.is_set() else repair_as(frame, document.asked)
+        if repair is not None:
+            yield {"repairs": [{"frame": number, "text": repair.text}]}
+    yield {"end": "all", "walked": walked}
+
+
+def _fault(frame: int, visit: ExplainedVisit) -> dict[str, Any]:
+    fault = visit.node.fault
+    assert fault is not None
+    return {
+        "frame": frame,
+        "path": visit.path,
+        "offset": fault.offset,
+        "expected": fault.expected,
+        "found": fault.found,
+    }
 
 
 def rows(request: Request) -> Response:

@@ -16,7 +16,6 @@ from uuid import UUID
 from starlette.responses import Response, StreamingResponse
 
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -68,4 +67,8 @@ def _finite(value: Any) -> Any:
 def _other(value: object) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
-    return uuid_text(value) if isinstance(value, UUID) else str(value)
+    if isinstance(value, UUID):
+        from kafkawire.messages import uuid_text  # the schemas are not needed to listen
+
+        return uuid_text(value)
+    return str(value)

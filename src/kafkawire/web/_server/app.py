@@ -2,48 +2,34 @@
 
 Rules:
 - The rooms bring their routes. A room is imported when it is first asked, so that the server listens at once.
-- Static files come from the package. The page itself has no data in it.
+- Static files come from the package (`static.py`). The page itself has no data in it.
 """
 
 from __future__ import annotations
 
 import logging
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import FileResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from kafkawire import __version__
-from kafkawire._theme import theme_css
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import workspace_of
 from kafkawire.web._server.rooms import Room
+from kafkawire.web._server.static import ROUTES as STATIC
 from kafkawire.web._server.uploads import ROUTES as UPLOADS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from kafkawire.web._server.workspace import Workspace
 
-_STATIC: Final = Path(__file__).parents[1] / "static"
 _log = logging.getLogger("kafkawire.web")
-
-
-def index(_: Request) -> Response:
-    """The page."""
-    return FileResponse(_STATIC / "index.html", media_type="text/html")
-
-
-def theme(_: Request) -> Response:
-    """The variables of the style, which the reports share."""
-    return Response(theme_css(), media_type="text/css")
 
 
 def about(request: Request) -> Response:
@@ -89,8 +75,7 @@ def application(workspace: Workspace) -> Starlette:
     """The application of a workspace, without its guard."""
     app = Starlette(
         routes=[
-            Route("/", index),
-            Route("/theme.css", theme),
+            *STATIC,
             Route("/api/about", about),
             *UPLOADS,
             Room(("/api/bytes",), "_bytes.routes"),
@@ -99,7 +84,6 @@ def application(workspace: Workspace) -> Starlette:
             Room(("/api/logs",), "_logs.routes"),
             Room(("/api/faults",), "_live.routes"),
             Room(("/api/brokers",), "_broker.listing", "_broker.message_routes", "_broker.writes"),
-            Mount("/static", GZipMiddleware(StaticFiles(directory=_STATIC), minimum_size=800)),
         ],
         exception_handlers={
             KafkaWireError: problem,

@@ -2,15 +2,6 @@
 import { html, useEffect, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 import { duration, moment, number } from "/static/app/format.js";
 
-/** @type {Promise<any>|null} */
-let loading = null;
-
-/** uPlot is a script of its own, which is loaded when a timeline first appears. */
-function plotter() {
-  loading ??= import("/static/components/uplot.js").then((module) => module.uPlot);
-  return loading;
-}
-
 /** @param {string} name */
 const colour = (name) => {
   const probe = document.createElement("span");
@@ -28,7 +19,7 @@ export function Timeline({ data, onSpan, kind, height = 96 }) {
   const latest = useRef(onSpan);
   latest.current = onSpan;
   const draw = async () => {
-    const uPlot = await plotter();
+    const { uPlot } = await import("../vendor/uplot.js");
     if (!place.current || !data?.start) return;
     plot.current?.destroy();
     const start = Number(BigInt(data.start)) / 1e6, step = data.step / 1e6;

@@ -1,6 +1,6 @@
 // Bytes: the tree and the hex of the same bytes, linked both ways.
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "/static/vendor/preact-htm.js";
-import { get, octets, post } from "/static/app/api.js";
+import { get, lines as lines_of, octets, post } from "/static/app/api.js";
 import { go, link, refine } from "/static/app/router.js";
 import { Chunks, HexPane } from "/static/components/hexpane.js";
 import { Tree } from "/static/components/tree.js";
@@ -50,6 +50,7 @@ function Linked({ opened, place }) {
   const [cursorId, setCursorId] = useState("");
   const [lit, setLit] = useState(/** @type {any} */ (null));
   const [faults, setFaults] = useState(opened.faults);
+  const [searched, setSearched] = useState(opened.searched);
   const [repairs, setRepairs] = useState(/** @type {any[]} */ ([]));
   const chunks = useRef(new Map());
   const changed = useCallback(() => redraw((n) => n + 1), []);
@@ -67,10 +68,20 @@ function Linked({ opened, place }) {
     const wanted = place.query.node;
     if (wanted) reveal({ path: wanted, frame: place.query.frame ?? 0 });
     else setCursorId(model.roots[0]?.id ?? "");
-    if (!opened.searched || opened.faults.length) {
-      get(`/api/bytes/${doc}/faults`).then((found) => { setFaults(found.faults); setRepairs(found.repairs); }, () => {});
-    }
+    if (opened.searched && !opened.faults.length) return undefined;
+    const leaving = new AbortController();
+    search(leaving.signal).catch(() => {});
+    return () => leaving.abort();
   }, [doc]);
+  const search = async (/** @type {AbortSignal} */ signal) => {
+    const found = [], fixes = [];
+    for await (const event of lines_of(`/api/bytes/${doc}/faults`, { signal })) {
+      found.push(...event.faults ?? []);
+      fixes.push(...event.repairs ?? []);
+      if (event.faults || event.end) setFaults([...found]);
+      if (event.end) { setSearched(true); setRepairs(fixes); }
+    }
+  };
 
   const chunksOf = (/** @type {string} */ buffer) => {
     if (!chunks.current.has(buffer)) {
@@ -128,7 +139,7 @@ function Linked({ opened, place }) {
   const frame = frames[Number(current?.id.split(".")[0] ?? 0)] ?? frames[0];
 
   return html`
-    <${BytesTools} opened=${opened} frame=${frame} place=${place} faults=${faults} onFault=${() => faultAt(1)} chunks=${chunksOf} />
+    <${BytesTools} opened=${opened} frame=${frame} place=${place} faults=${faults} searched=${searched} onFault=${() => faultAt(1)} chunks=${chunksOf} />
     ${opened.unknown && html`<div class="notice" role="status">${opened.note}. Choose what they are above.</div>`}
     ${repairs.map((each) => html`<div class="notice" role="status">${each.text}</div>`)}
     <div class="split">

@@ -9,8 +9,8 @@ import { CompareDialog } from "/static/views/bytes/compare.js";
 
 const MOST_COPIED = 1 << 20;
 
-/** @param {{opened: any, frame: any, place: any, faults: any[], onFault: () => void, chunks: (buffer: string) => any}} props */
-export function BytesTools({ opened, frame, place, faults, onFault, chunks }) {
+/** @param {{opened: any, frame: any, place: any, faults: any[], searched: boolean, onFault: () => void, chunks: (buffer: string) => any}} props */
+export function BytesTools({ opened, frame, place, faults, searched, onFault, chunks }) {
   const [known, setKnown] = useState(/** @type {any} */ (null));
   const [comparing, setComparing] = useState(false);
   const asked = opened.asked;
@@ -54,7 +54,7 @@ export function BytesTools({ opened, frame, place, faults, onFault, chunks }) {
     <h1 class="title">${opened.frames.length === 1 ? frame.title : counted(opened.frames.length, "frame")}</h1>
     <span class="soft wide">${opened.title ? `${opened.title} · ` : ""}${bytes(total)}${opened.note && !opened.unknown ? ` · ${opened.note}` : ""}</span>
     ${faults.length > 0 && html`<button class="chip error" onClick=${onFault} title="Go to the next fault (n)">${counted(faults.length, "fault")}</button>`}
-    ${!faults.length && opened.searched && html`<span class="chip good">no faults</span>`}
+    ${!faults.length && html`<span class=${`chip ${searched ? "good" : ""}`} role="status">${searched ? "no faults" : "searching for faults"}</span>`}
     <span class="grow"></span>
     <select aria-label="What the bytes are" value=${kind} onChange=${(event) => choose({ kind: event.target.value })}>
       ${!["request", "response", "message", "records"].includes(kind) && html`<option value=${kind}>choose…</option>`}

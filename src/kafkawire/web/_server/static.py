@@ -1,0 +1,122 @@
+"""The files of the page, kept in memory: read and packed once, when they are first asked for.
+
+Rules:
+- The style is one sheet: the shared variables, the sheets of STYLES, and the vendored ones.
+- The page names the modules that its start needs, and those that they import. The browser asks for all of them at once.
+- A vendored script that sets a global name is served as a module that exports this name.
+- Only files that are below the directory at the first request are served.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kafkawire._theme import theme_css
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_STATIC: Final = Path(__file__).parents[1] / "static"
+_KINDS: Final = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+STYLES: Final = ("app/page.css", "components/lists.css", "components/bytes.css", "components/charts.css")
+_FIRST: Final = ("app/main.js", "views/start.js")
+_GLOBALS: Final = {"vendor/uplot.js": "uPlot"}
+_IMPORT: Final = re.compile(r'^import .*? from "([^"]+)";', re.MULTILINE | re.DOTALL)
+_LEAST: Final = 400
+
+
+class Prepared(NamedTuple):
+    """A file as it is sent: its kind, its bytes, and its packed bytes, which are empty if packing gains nothing."""
+
+    kind: str
+    data: bytes
+    packed: bytes
+
+
+def page(request: Request) -> Response:
+    """The page."""
+    return _answer(request, _page())
+
+
+def style(request: Request) -> Response:
+    """The style sheet of the page."""
+    return _answer(request, _style())
+
+
+def file(request: Request) -> Response:
+    """A module, an icon or a licence."""
+    name = request.path_params["name"]
+    if name not in _names():
+        raise HTTPException(404)
+    return _answer(request, _file(name))
+
+
+def imported(name: str) -> list[str]:
+    """The modules that a module imports when it is loaded, itself first, by their names below `static`."""
+    found = [name]
+    for each in found:
+        text = (_STATIC / each).read_text("utf-8")
+        targets = [_target(each, target) for target in _IMPORT.findall(text)]
+        found += [target for target in dict.fromkeys(targets) if target not in found]
+    return found
+
+
+def _target(importer: str, target: str) -> str:
+    place = _STATIC / target.removeprefix("/static/") if target[0] == "/" else (_STATIC / importer).parent / target
+    return place.resolve().relative_to(_STATIC).as_posix()
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(each.relative_to(_STATIC).as_posix() for each in _STATIC.rglob("*") if each.is_file())
+
+
+@cache
+def _page() -> Prepared:
+    names = dict.fromkeys(name for first in _FIRST for name in imported(first))
+    links = "".join(f'<link rel="modulepreload" href="/static/{name}">\n' for name in names)
+    text = (_STATIC / "index.html").read_text("utf-8")
+    return _prepared(".html", text.replace("</head>", f"{links}</head>").encode())
+
+
+@cache
+def _style() -> Prepared:
+    sheets = [theme_css(), *((_STATIC / name).read_text("utf-8") for name in (*STYLES, "vendor/uplot.css"))]
+    return _prepared(".css", "\n".join(sheets).encode())
+
+
+@cache
+def _file(name: str) -> Prepared:
+    data = (_STATIC / name).read_bytes()
+    if name in _GLOBALS:
+        data += b"\nexport { %s };\n" % _GLOBALS[name].encode()
+    return _prepared(Path(name).suffix, data)
+
+
+def _prepared(suffix: str, data: bytes) -> Prepared:
+    packed = gzip.compress(data, 9, mtime=0) if len(data) >= _LEAST else b""
+    return Prepared(_KINDS.get(suffix, "text/plain"), data, packed)
+
+
+def _answer(request: Request, prepared: Prepared) -> Response:
+    takes = "gzip" in request.headers.get("accept-encoding", "")
+    if takes and prepared.packed:
+        headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
+        return Response(prepared.packed, media_type=prepared.kind, headers=headers)
+    return Response(prepared.data, media_type=prepared.kind)
+
+
+ROUTES: Final = [Route("/", page), Route("/style.css", style), Route("/static/{name:path}", file)]
