@@ -14,7 +14,7 @@ import pytest
 
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._node import Node
-from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.log import DiskFiles
 from kafkawire.records import read_batches
 from kafkawire.testing.manual_clock import ManualClock

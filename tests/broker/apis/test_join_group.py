@@ -8,7 +8,7 @@ import pytest
 from tests.broker.groups.group_requests import GROUP, Talk, join_request, sync_request
 from tests.broker.groups.group_requests import talk as talk
 
-from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.messages import JoinGroupRequest, api
 from kafkawire.messages.errors import ErrorCode
 

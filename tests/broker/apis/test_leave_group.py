@@ -6,7 +6,7 @@ import pytest
 from tests.broker.groups.group_requests import GROUP, Talk
 from tests.broker.groups.group_requests import talk as talk
 
-from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.messages import LeaveGroupRequest, api
 from kafkawire.messages.errors import ErrorCode
 

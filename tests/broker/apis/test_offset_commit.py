@@ -11,7 +11,7 @@ from tests.broker.groups.group_requests import GROUP, Talk, commit_request
 from tests.broker.groups.group_requests import talk as talk
 
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
-from kafkawire.broker.groups.group import CommittedOffset
+from kafkawire.broker.groups.classic.group import CommittedOffset
 from kafkawire.messages import api
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.records import read_batches

@@ -11,7 +11,7 @@ confluent_kafka = pytest.importorskip("confluent_kafka")
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition  # noqa: E402 - optional
 from confluent_kafka.admin import AdminClient  # noqa: E402 - optional
 
-from kafkawire.broker.groups.group import Group  # noqa: E402 - after optional ones
+from kafkawire.broker.groups.classic.group import Group  # noqa: E402 - after optional ones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

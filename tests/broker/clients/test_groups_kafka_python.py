@@ -11,7 +11,7 @@ import pytest
 kafka = pytest.importorskip("kafka")
 from kafka.structs import OffsetAndMetadata, TopicPartition  # noqa: E402 - optional
 
-from kafkawire.broker.groups.group import Group  # noqa: E402 - after optional ones
+from kafkawire.broker.groups.classic.group import Group  # noqa: E402 - after optional ones
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.coordinator import GroupCoordinator
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.offsets import Commit
 from kafkawire.broker.groups.protocol import Join, JoinResult, Leaver, MemberKey, Protocol, Reply, Sync, SyncResult
 from kafkawire.broker.groups.replay import Replay
@@ -16,7 +16,7 @@ from kafkawire.messages import ConsumerProtocolSubscription
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.records import Entry
     from kafkawire.messages.errors import ErrorCode, KafkaError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.broker.groups.manual_coordinator import GROUP, RANGE, REBALANCE, SESSION, ManualCoordinator, subscription
 
+from kafkawire.broker.groups.classic.rebalance import NEW_MEMBER_JOIN_MS
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import Protocol
-from kafkawire.broker.groups.rebalance import NEW_MEMBER_JOIN_MS
 from kafkawire.broker.groups.settings import GroupSettings
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode
 
 STICKY = (Protocol("sticky", b"s"),)

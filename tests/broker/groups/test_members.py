@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.broker.groups.manual_coordinator import subscription
 
-from kafkawire.broker.groups.members import Member, elect_protocol, subscribed_topics
+from kafkawire.broker.groups.classic.members import Member, elect_protocol, subscribed_topics
 from kafkawire.broker.groups.protocol import Protocol
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.broker.groups.manual_coordinator import GROUP, REBALANCE, SESSION, ManualCoordinator, subscription
 
-from kafkawire.broker.groups.group import CommittedOffset
+from kafkawire.broker.groups.classic.group import CommittedOffset
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.offsets import Commit
 from kafkawire.broker.groups.protocol import MemberKey, Protocol
 from kafkawire.broker.groups.settings import GroupSettings
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import (
     ErrorCode,
     GroupIdNotFoundError,

@@ -8,14 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.broker.groups.manual_coordinator import GROUP, ManualCoordinator, Request, subscription
 
-from kafkawire.broker.groups.group import Group
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import JoinResult, Protocol
 from kafkawire.broker.groups.settings import GroupSettings
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.members import Member
+    from kafkawire.broker.groups.classic.members import Member
 
 SHORT, LONG = 6_000, 20_000
 LIMIT = 30_000

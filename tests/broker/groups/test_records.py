@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 from tests.broker.groups.manual_coordinator import GROUP, SESSION, START, ManualCoordinator, subscription
 
-from kafkawire.broker.groups.group import CommittedOffset
+from kafkawire.broker.groups.classic.group import CommittedOffset
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.offsets_log import partition_of
 from kafkawire.broker.groups.records import (
     GroupKey,
@@ -20,7 +21,6 @@ from kafkawire.broker.groups.records import (
     encode_offset,
 )
 from kafkawire.broker.groups.replay import Replay
-from kafkawire.broker.groups.states import State
 from kafkawire.messages import GroupMetadataValue, OffsetCommitValue
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.records import BatchBuilder, read_batches

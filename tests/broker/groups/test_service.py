@@ -12,8 +12,8 @@ from tests.broker.node_requests import batch
 
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
-from kafkawire.broker.groups.group import Group
-from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.messages import OffsetFetchRequest
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 

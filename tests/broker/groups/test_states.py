@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkawire.broker.groups.group import Group, TransitionError
-from kafkawire.broker.groups.states import FOLLOWS, State, can_follow
+from kafkawire.broker.groups.classic.group import Group, TransitionError
+from kafkawire.broker.groups.classic.states import FOLLOWS, State, can_follow
 
 ALLOWED = {
     (State.EMPTY, State.PREPARING),

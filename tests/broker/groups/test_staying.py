@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.broker.groups.manual_coordinator import GROUP, SESSION, ManualCoordinator
 
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import Leaver
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 

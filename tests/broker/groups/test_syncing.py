@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.broker.groups.manual_coordinator import REBALANCE, SESSION, ManualCoordinator
 
-from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError, RecordTooLargeError
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from kafkawire.broker import _acl_bits as operations
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
-from kafkawire.broker.groups.group import Group
-from kafkawire.broker.groups.states import State
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.messages import DescribeGroupsResponse
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.wire.acls import ResourceType

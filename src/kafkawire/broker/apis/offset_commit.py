@@ -23,7 +23,7 @@ from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 if TYPE_CHECKING:
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.messages import OffsetCommitRequest
 
     RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic

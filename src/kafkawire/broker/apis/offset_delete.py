@@ -19,7 +19,7 @@ from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.messages import OffsetDeleteRequest
 
 

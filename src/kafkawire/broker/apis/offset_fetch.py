@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
+    from kafkawire.broker.groups.classic.group import CommittedOffset, TopicPartition
 
     Offsets = dict[TopicPartition, CommittedOffset]
     Topics = dict[str | UUID, dict[int, None]]

@@ -15,22 +15,22 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._metadata.topics import Topics
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.membership import Membership, unique_suffix
+from kafkawire.broker.groups.classic.rebalance import MODERN_KINDS, Due, Kind, Rebalances
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.consumer.coordinator import ConsumerGroups
 from kafkawire.broker.groups.consumer.events import ConsumerEvents
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.deadlines import Deadlines
 from kafkawire.broker.groups.deleted_topics import DeletedTopics
-from kafkawire.broker.groups.group import Group
-from kafkawire.broker.groups.membership import Membership, unique_suffix
 from kafkawire.broker.groups.offsets import AT_ONCE, Offsets
 from kafkawire.broker.groups.offsets_log import GroupWriter
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
-from kafkawire.broker.groups.rebalance import MODERN_KINDS, Due, Kind, Rebalances
 from kafkawire.broker.groups.share.events import ShareEvents
 from kafkawire.broker.groups.share.group import ShareGroup
-from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.steps import finish
 from kafkawire.broker.groups.streams.coordinator import StreamsGroups
 from kafkawire.broker.groups.streams.events import StreamsEvents
@@ -41,9 +41,9 @@ from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaErro
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
     from kafkawire.broker.groups.consumer.resolution import Wanted
-    from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Commit, Errors, PreparedCommit
     from kafkawire.broker.groups.offsets_log import EntryLog

@@ -15,7 +15,7 @@ from kafkawire.broker.groups.steps import finish
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Offsets
     from kafkawire.broker.groups.steps import Steps

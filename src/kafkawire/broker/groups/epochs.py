@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from kafkawire.broker.groups.classic.group import CommittedOffset, TopicPartition
     from kafkawire.broker.groups.consumer.assignors.spec import Assignment
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
 
 M = TypeVar("M")
 T = TypeVar("T")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.streams.group import StreamsGroup
 

@@ -19,13 +19,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._metadata.topics import NO_ID
+from kafkawire.broker.groups.classic.group import CommittedOffset, Group
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.consumer.commits import FIRST_VERSION, check_consumer_commit
-from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER
 from kafkawire.broker.groups.records import Entry, encode_offset
 from kafkawire.broker.groups.share.group import ShareGroup
-from kafkawire.broker.groups.states import State
 from kafkawire.broker.groups.streams.commits import check_streams_commit
 from kafkawire.broker.groups.streams.group import StreamsGroup
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, GroupNotEmptyError
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from uuid import UUID
 
+    from kafkawire.broker.groups.classic.group import TopicPartition
+    from kafkawire.broker.groups.classic.rebalance import Rebalances
     from kafkawire.broker.groups.consumer.group import ConsumerGroup
-    from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets_log import GroupWriter
     from kafkawire.broker.groups.protocol import MemberKey
-    from kafkawire.broker.groups.rebalance import Rebalances
     from kafkawire.broker.groups.settings import GroupSettings
     from kafkawire.broker.groups.steps import Steps
 

@@ -19,9 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.consumer.migration import ending
 from kafkawire.broker.groups.consumer.records import encode
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.java_order import hash_of_text
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import encode_group, encode_group_end, encode_offset
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from kafkawire.broker._node import Node
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.records import Entry
 

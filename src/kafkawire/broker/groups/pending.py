@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from kafkawire.broker.groups.group import CommittedOffset, TopicPartition
+    from kafkawire.broker.groups.classic.group import CommittedOffset, TopicPartition
 
 Owner = tuple[int, int]
 """A partition of `__consumer_offsets` and a producer id."""

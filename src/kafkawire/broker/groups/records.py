@@ -13,10 +13,10 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.broker.groups.group import CommittedOffset, Group, TopicPartition
-from kafkawire.broker.groups.members import Member
+from kafkawire.broker.groups.classic.group import CommittedOffset, Group, TopicPartition
+from kafkawire.broker.groups.classic.members import Member
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import Protocol
-from kafkawire.broker.groups.states import State
 from kafkawire.messages import (
     CodecError,
     DecodeError,

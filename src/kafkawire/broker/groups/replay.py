@@ -13,10 +13,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkawire.broker.groups.classic.group import CommittedOffset, Group
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.records import decode as decode_consumer
 from kafkawire.broker.groups.epochs import Ended
-from kafkawire.broker.groups.group import CommittedOffset, Group
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.records import OffsetKey, decode_group, decode_key, decode_offset
 from kafkawire.broker.groups.share.group import ShareGroup

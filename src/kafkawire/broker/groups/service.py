@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.registry import RequestContext
     from kafkawire.broker._metadata.topics import Topic
     from kafkawire.broker._node import Node
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.consumer.heartbeat import Beat, BeatResult
-    from kafkawire.broker.groups.group import TopicPartition
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets import Commit, Errors
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Reply, Sync

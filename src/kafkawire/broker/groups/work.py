@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.groups.classic.group import Group
     from kafkawire.broker.groups.records import Entry
 
 C = TypeVar("C")

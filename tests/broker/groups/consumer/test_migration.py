@@ -9,11 +9,11 @@ import pytest
 from tests.broker.groups.consumer.consumer_stage import GROUP, PAUSE, REBALANCE, SESSION, Stage, settle
 from tests.broker.groups.manual_coordinator import subscription
 
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.consumer.settings import ConsumerSettings, MigrationPolicy
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.protocol import Protocol
 from kafkawire.broker.groups.settings import GroupSettings
-from kafkawire.broker.groups.states import State
 from kafkawire.messages import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafkawire.messages.errors import ErrorCode
 

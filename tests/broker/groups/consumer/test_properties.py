@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.broker.groups.consumer.consumer_stage import GROUP, INTERVAL, SESSION, Client, Stage, replayed
 from tests.broker.groups.consumer.test_migration import ClassicClient
 
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.consumer.group import ConsumerGroup, ConsumerState
-from kafkawire.broker.groups.group import Group
 from kafkawire.messages.errors import ErrorCode, KafkaError, KafkaStorageError
 
 if TYPE_CHECKING:

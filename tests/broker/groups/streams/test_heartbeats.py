@@ -14,8 +14,8 @@ from tests.broker.groups.streams.streams_stage import (
     settle,
 )
 
+from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.protocol import MemberKey
 from kafkawire.broker.groups.settings import GroupSettings
 from kafkawire.broker.groups.streams.commits import check_streams_commit, check_streams_fetch

@@ -15,13 +15,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kafkawire.broker.groups.classic.members import CONSUMER
+from kafkawire.broker.groups.classic.rebalance import Kind
 from kafkawire.broker.groups.consumer.heartbeat import find_member
 from kafkawire.broker.groups.consumer.member import ClassicDetails, MemberState
 from kafkawire.broker.groups.consumer.migration import decode_subscription, encode_assignment, owned_partitions
 from kafkawire.broker.groups.consumer.settings import MigrationPolicy
-from kafkawire.broker.groups.members import CONSUMER
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, SyncResult
-from kafkawire.broker.groups.rebalance import Kind
 from kafkawire.messages.errors import (
     ErrorCode,
     IllegalGenerationError,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.classic.rebalance import Due, Kind
 from kafkawire.broker.groups.consumer.changes import Current, GroupEpoch, Resolved, Subscribed, Target
 from kafkawire.broker.groups.consumer.heartbeat import BeatResult, check_epoch, find_member
 from kafkawire.broker.groups.consumer.member import (
@@ -30,7 +31,6 @@ from kafkawire.broker.groups.consumer.reconciliation import Goal, reconcile
 from kafkawire.broker.groups.consumer.resolution import RegexUpdate, Resolutions
 from kafkawire.broker.groups.consumer.subscriptions import metadata_hash, subscribed_ids
 from kafkawire.broker.groups.consumer.targets import may_compute, new_targets, preferred_assignor
-from kafkawire.broker.groups.rebalance import Due, Kind
 from kafkawire.messages.errors import GroupMaxSizeReachedError, UnreleasedInstanceIdError
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import uuid4
 
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.rebalance import Kind
 from kafkawire.broker.groups.consumer.classic import ClassicMembers, join_result, parse_subscription
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.heartbeat import BeatResult, find_member
 from kafkawire.broker.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberState
 from kafkawire.broker.groups.consumer.migration import check_upgrade, downgraded, ending, upgraded
 from kafkawire.broker.groups.consumer.work import Work
-from kafkawire.broker.groups.group import Group
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
-from kafkawire.broker.groups.rebalance import Kind
 from kafkawire.broker.groups.records import encode_group, encode_group_end
 from kafkawire.messages import CodecError
 from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaError
@@ -29,13 +29,13 @@ from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, KafkaErro
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from kafkawire.broker.groups.classic.rebalance import Due, Rebalances
     from kafkawire.broker.groups.consumer.coordinator import ConsumerGroups
     from kafkawire.broker.groups.consumer.heartbeat import Beat
     from kafkawire.broker.groups.consumer.member import ConsumerMember
     from kafkawire.broker.groups.consumer.resolution import Wanted
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
-    from kafkawire.broker.groups.rebalance import Due, Rebalances
     from kafkawire.broker.groups.steps import Steps
 
 _log: Final = logging.getLogger(__name__)

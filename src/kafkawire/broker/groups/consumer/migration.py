@@ -14,6 +14,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.members import CONSUMER, Member, elect_protocol
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.consumer.changes import (
     Current,
     Ended,
@@ -26,9 +29,6 @@ from kafkawire.broker.groups.consumer.changes import (
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.member import ClassicDetails, ConsumerMember
 from kafkawire.broker.groups.consumer.subscriptions import metadata_hash
-from kafkawire.broker.groups.group import Group
-from kafkawire.broker.groups.members import CONSUMER, Member, elect_protocol
-from kafkawire.broker.groups.states import State
 from kafkawire.messages import CodecError, ConsumerProtocolAssignment, ConsumerProtocolSubscription, DecodeError
 from kafkawire.messages.errors import GroupIdNotFoundError
 

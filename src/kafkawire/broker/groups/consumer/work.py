@@ -10,7 +10,7 @@ from kafkawire.broker.groups.consumer.records import encode
 from kafkawire.broker.groups.work import GroupWork
 
 if TYPE_CHECKING:
-    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.groups.classic.group import Group
 
 
 class Work(GroupWork[ConsumerGroup, Change]):

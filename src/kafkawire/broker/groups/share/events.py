@@ -19,8 +19,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.classic.rebalance import Due, Kind
 from kafkawire.broker.groups.consumer.subscriptions import hash_of_topics
-from kafkawire.broker.groups.rebalance import Due, Kind
 from kafkawire.broker.groups.share.assignor import assign
 from kafkawire.broker.groups.share.changes import (
     Assigned,

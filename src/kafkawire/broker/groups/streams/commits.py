@@ -17,7 +17,7 @@ from kafkawire.messages.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkawire.broker.groups.group import TopicPartition
+    from kafkawire.broker.groups.classic.group import TopicPartition
     from kafkawire.broker.groups.protocol import MemberKey
     from kafkawire.broker.groups.streams.group import StreamsGroup
 

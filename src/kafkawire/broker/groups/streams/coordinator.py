@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kafkawire.broker.groups.classic.rebalance import Due, Kind
 from kafkawire.broker.groups.consumer.member import JOIN_EPOCH
 from kafkawire.broker.groups.consumer.subscriptions import hash_of_topics
-from kafkawire.broker.groups.rebalance import Due, Kind
 from kafkawire.broker.groups.streams.changes import (
     Current,
     Described,

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.classic.group import Group
+from kafkawire.broker.groups.classic.rebalance import Due, Kind
 from kafkawire.broker.groups.consumer.coordinator import RETRY_MS
 from kafkawire.broker.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH
-from kafkawire.broker.groups.group import Group
-from kafkawire.broker.groups.rebalance import Due, Kind
 from kafkawire.broker.groups.records import encode_group_end
 from kafkawire.broker.groups.streams.changes import Current, Described, GroupEpoch, Target
 from kafkawire.broker.groups.streams.configuration import Status, StatusCode
@@ -41,10 +41,10 @@ from kafkawire.messages.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kafkawire.broker.groups.classic.rebalance import Rebalances
     from kafkawire.broker.groups.deadlines import Deadlines
     from kafkawire.broker.groups.kinds import AnyGroup
     from kafkawire.broker.groups.offsets_log import GroupWriter
-    from kafkawire.broker.groups.rebalance import Rebalances
     from kafkawire.broker.groups.streams.configuration import ConfiguredTopology
     from kafkawire.broker.groups.streams.coordinator import StreamsGroups, Work
     from kafkawire.broker.groups.streams.heartbeat import StreamsBeat

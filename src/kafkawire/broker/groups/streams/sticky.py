@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker.groups.java_order import hash_of_text, map_order
-from kafkawire.broker.groups.java_queue import JavaQueue
+from kafkawire.broker.groups.streams.java_queue import JavaQueue
 from kafkawire.broker.groups.streams.tasks import TaskSet, each_task
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.broker._metadata.topics import NO_ID
-from kafkawire.broker.groups.members import (
+from kafkawire.broker.groups.classic.members import (
     CONSUMER,
     Member,
     check_member,
@@ -21,8 +21,8 @@ from kafkawire.broker.groups.members import (
     elect_protocol,
     subscribed_topics,
 )
+from kafkawire.broker.groups.classic.states import State, can_follow
 from kafkawire.broker.groups.protocol import JoinedMember, JoinResult
-from kafkawire.broker.groups.states import State, can_follow
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import ErrorCode
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kafkawire.broker._ops.event_log import log_event
-from kafkawire.broker.groups.members import Member, elect_protocol
+from kafkawire.broker.groups.classic.members import Member, elect_protocol
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker.groups.group import Group
+    from kafkawire.broker.groups.classic.group import Group
+    from kafkawire.broker.groups.classic.rebalance import Rebalances
     from kafkawire.broker.groups.offsets_log import GroupWriter
     from kafkawire.broker.groups.protocol import Join, Leaver, MemberKey, Sync, Token
-    from kafkawire.broker.groups.rebalance import Rebalances
 
 
 def unique_suffix() -> str:

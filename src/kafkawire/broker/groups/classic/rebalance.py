@@ -17,14 +17,14 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
-from kafkawire.broker.groups.states import State
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from kafkawire.broker.groups.classic.group import Group
+    from kafkawire.broker.groups.classic.members import Member
     from kafkawire.broker.groups.deadlines import Deadlines
-    from kafkawire.broker.groups.group import Group
-    from kafkawire.broker.groups.members import Member
     from kafkawire.broker.groups.offsets_log import GroupWriter
     from kafkawire.broker.groups.protocol import Protocol
     from kafkawire.broker.groups.settings import GroupSettings
