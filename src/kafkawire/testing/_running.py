@@ -4,8 +4,7 @@ Rules:
 - `start` returns when clients can connect, `stop` when the thread has ended.
 - `restart` keeps port and data: with a data directory nothing acknowledged is lost, in memory everything is. A port
   that the system chose stays reserved while the broker is stopped.
-- `produce` and `records` bypass the wire, so that they are not among the recorded requests.
-- Settings may be numbers and booleans. An unknown name is an error, because a test would pass without its setting.
+- An unknown setting is an error, because a test would pass without its setting.
 - `security` gives it one listener with TLS, SASL or both, with certificates and users; `client_settings` fit it. `acls`
   say who may do what, as lines such as `alice: read topic orders*`.
 - `brokers` gives it several listeners, which are brokers of one cluster to clients (`_several_brokers`).
@@ -24,37 +23,33 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import finalize
 
 from kafkawire._platforms import HOLDS_PORTS, claim_address
-from kafkawire.broker import DEFAULT_HOST, Broker, BrokerConfig, NewTopic, new_loop
+from kafkawire.broker import DEFAULT_HOST, Broker, BrokerConfig, new_loop
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import api as api_named
-from kafkawire.messages.errors import KafkaError, UnknownTopicOrPartitionError
-from kafkawire.records import BatchBuilder, read_batches
 from kafkawire.testing._broker_calls import BrokerCalls
 from kafkawire.testing._fault_calls import FaultCalls
 from kafkawire.testing._faults import UnusedFaultError
 from kafkawire.testing._requests import RequestFilter
 from kafkawire.testing._secured import secured
 from kafkawire.testing._several_brokers import UnknownBrokerError, several
+from kafkawire.testing._topic_calls import TopicCalls, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
     from typing import Unpack
 
-    from kafkawire.broker import Clock, Topic
-    from kafkawire.log.partition import Partition
+    from kafkawire.broker import Clock
     from kafkawire.log.storage.files import FileSystem
     from kafkawire.records import Record
     from kafkawire.testing._fault_calls import Where
     from kafkawire.testing._requests import RecordedRequest
-
-    Setting = str | int | float | bool
+    from kafkawire.testing._topic_calls import Setting
 
 T = TypeVar("T")
 WAIT_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 0.05
-_PIECE: Final = 1024 * 1024
 
 
 class NotRunningError(KafkaWireError):
@@ -69,7 +64,7 @@ class WaitTimeoutError(KafkaWireError, TimeoutError):
     """The state that a test waits for was not reached in time."""
 
 
-class RunningBroker(FaultCalls, BrokerCalls):
+class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
     """A broker that runs in a thread of its own.
 
     >>> with RunningBroker(config={"num.partitions": 2}) as broker:
@@ -108,7 +103,7 @@ class RunningBroker(FaultCalls, BrokerCalls):
                     f"brokers={brokers} listen on ports of their own; leave out port and listeners"
                 )
             given = self._brokers.settings(given, [claim_port(self) for _ in self._brokers.ids])
-        self._config = {"group.initial.rebalance.delay.ms": "0", **given, **_settings(config or {})}
+        self._config = {"group.initial.rebalance.delay.ms": "0", **given, **settings_of(config or {})}
         for name, close in BrokerConfig(self._config).unknown().items():
             hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
             raise UnknownSettingError(f"unknown setting {name!r} of the broker{hint}")
@@ -259,66 +254,6 @@ class RunningBroker(FaultCalls, BrokerCalls):
         """Close every connection at once, as a failing network would."""
         self.call(lambda: self.broker.server.drop_connections())
 
-    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, Setting] | None = None) -> None:
-        """Create a topic without a request."""
-
-        async def create() -> list[Topic | KafkaError]:
-            return await self.broker.node.create_topics([NewTopic(name, partitions, _settings(configs or {}))])
-
-        (made,) = self.run_coroutine(create())
-        if isinstance(made, KafkaError):
-            raise made
-
-    def produce(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None = None,
-        *,
-        partition: int = 0,
-        headers: Sequence[tuple[str, bytes | None]] = (),
-        timestamp: int | None = None,
-    ) -> int:
-        """Append a record to a topic without a request; returns its offset.
-
-        >>> with RunningBroker() as broker:
-        ...     broker.create_topic("orders")
-        ...     broker.produce("orders", b"one"), broker.produce("orders", b"two", key=b"k")
-        ...     [record.value for record in broker.records("orders")]
-        (0, 1)
-        [b'one', b'two']
-        """
-
-        async def append() -> int:
-            node = self.broker.node
-            builder = BatchBuilder()
-            now = node.clock.now() if timestamp is None else timestamp
-            builder.append(key, value, timestamp=now, headers=tuple(headers))
-            try:
-                hosted = node.partition(topic, partition)
-            except UnknownTopicOrPartitionError as missing:
-                raise UnknownTopicOrPartitionError(
-                    f"no partition {partition} of topic {topic!r};"
-                    f" create_topic({topic!r}, partitions={partition + 1}) creates it"
-                ) from missing
-            written = node.append_to(hosted, builder.build())
-            durable = node.durable(hosted, written.last_offset)
-            if durable is not None:
-                await durable
-            return written.base_offset
-
-        return self.run_coroutine(append())
-
-    def records(self, topic: str, partition: int | None = None) -> list[Record]:
-        """The records of a topic by partition and offset, or those of one partition."""
-
-        def read() -> list[Record]:
-            node = self.broker.node
-            indexes = range(node.topics.get(topic).partitions) if partition is None else [partition]
-            return [record for index in indexes for record in _records(node.log(topic, index))]
-
-        return self.call(read)
-
     def call(self, work: Callable[[], T]) -> T:
         """Run a function on the broker's loop, the only place where its state may be accessed."""
         loop = self._running_loop()
@@ -380,11 +315,6 @@ class RunningBroker(FaultCalls, BrokerCalls):
             self._failure = error
 
 
-def _settings(given: Mapping[str, Setting]) -> dict[str, str]:
-    """Settings as Kafka writes them; true and false for booleans."""
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
-
-
 def claim_port(owner: object) -> int:
     """A free port for a server that may stop and come back, kept for it while `owner` lives.
 
@@ -398,12 +328,3 @@ def claim_port(owner: object) -> int:
     if not HOLDS_PORTS:
         place.close()
     return port
-
-
-def _records(log: Partition) -> Iterator[Record]:
-    offset = log.log_start_offset
-    while offset < log.high_watermark:
-        for batch in read_batches(log.read(offset, _PIECE).read()):
-            if not batch.is_control:
-                yield from (record for record in batch.records() if record.offset >= offset)
-        offset = batch.next_offset
