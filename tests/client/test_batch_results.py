@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafkawire.client import RecordFuture, RecordMetadata, TopicPartition
-from kafkawire.client._produce.batches import BatchResult
+from kafkawire.client._produce.results import BatchResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

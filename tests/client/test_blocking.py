@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tests.client.topics import Topics
 
-    from kafkawire.client._produce.batches import Delivery
+    from kafkawire.client._produce.results import Delivery
 
 
 @pytest.fixture

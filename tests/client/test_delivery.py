@@ -11,7 +11,7 @@ import pytest
 
 from kafkawire.client import RecordMetadata, RequestTimeoutError
 from kafkawire.client._cluster.metadata import TopicPartition
-from kafkawire.client._produce.batches import BatchResult, Delivery
+from kafkawire.client._produce.results import BatchResult, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
     from kafkawire.client._consume.records import ConsumerRecord
     from kafkawire.client._consume.subscription import RebalanceListener, SubscriptionPattern
-    from kafkawire.client._produce.batches import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._produce.producer import Producer
+    from kafkawire.client._produce.results import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._share.acknowledgements import AcknowledgeType, ShareRecord
     from kafkawire.client._share.consumer import ShareConsumer
     from kafkawire.client._trace.events import TraceEvent
@@ -191,8 +191,8 @@ _HOMES = {
     "Producer": "_produce.producer",
     "ProducerState": "_admin.types",
     "RebalanceListener": "_consume.subscription",
-    "RecordFuture": "_produce.batches",
-    "RecordMetadata": "_produce.batches",
+    "RecordFuture": "_produce.results",
+    "RecordMetadata": "_produce.results",
     "RecordTooLargeError": "errors",
     "RequestTimeoutError": "errors",
     "ResourceType": "_admin.types",
@@ -217,7 +217,7 @@ _HOMES = {
 _SHARED = {
     "ARROW_COLUMNS": "_bulk.arrow",
     "Cluster": "_cluster.cluster",
-    "Delivery": "_produce.batches",
+    "Delivery": "_produce.results",
     "FETCH_BYTES": "_bulk.reader",
     "TransactionAdmin": "_admin.transactions",
     "commit_offsets": "_consume.commits",

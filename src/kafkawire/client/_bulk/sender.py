@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kafkawire.client._cluster.blocking_cluster import SocketCluster
 from kafkawire.client._cluster.blocking_connection import SocketConnection, run
 from kafkawire.client._consume.commits import ConsumerGroupMetadata, as_offsets
-from kafkawire.client._produce.batches import Batch, Identity
-from kafkawire.client._produce.partition_queue import PartitionQueue
+from kafkawire.client._produce.batches import Batch, Identity, PartitionQueue
 from kafkawire.client._produce.sender import Sender
 from kafkawire.client._transactions.manager import TransactionManager
 from kafkawire.client._transactions.state import Step

@@ -18,8 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kafkawire.client._cluster.background_loop import CLOSED, SHARED, BlockingClient
-from kafkawire.client._produce.batches import Delivery
 from kafkawire.client._produce.producer import Producer as AsyncProducer
+from kafkawire.client._produce.results import Delivery
 from kafkawire.client._transactions.scope import blocking_transaction_scope
 from kafkawire.client.errors import AbortableTransactionError, BufferFullError, ClosedError, RequestTimeoutError
 from kafkawire.exceptions import KafkaWireError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.metadata import TopicPartition
     from kafkawire.client._consume.commits import ConsumerGroupMetadata, OffsetAndMetadata
-    from kafkawire.client._produce.batches import RecordMetadata
+    from kafkawire.client._produce.results import RecordMetadata
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from kafkawire.client._cluster.cluster import Cluster
 from kafkawire.client._consume.commits import ConsumerGroupMetadata, as_offsets
 from kafkawire.client._produce.accumulator import Accumulator
-from kafkawire.client._produce.batches import RecordFuture
+from kafkawire.client._produce.results import RecordFuture
 from kafkawire.client._produce.task_sender import TaskSender
 from kafkawire.client._transactions.manager import TransactionManager
 from kafkawire.client._transactions.scope import transaction_scope
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.metadata import TopicInfo, TopicPartition
     from kafkawire.client._consume.commits import OffsetAndMetadata
-    from kafkawire.client._produce.batches import Delivery, RecordMetadata
+    from kafkawire.client._produce.results import Delivery, RecordMetadata
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
 

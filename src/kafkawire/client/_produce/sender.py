@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from kafkawire.client._cluster.discovery import Discovery
-    from kafkawire.client._produce.batches import Batch
-    from kafkawire.client._produce.partition_queue import PartitionQueue
+    from kafkawire.client._produce.batches import Batch, PartitionQueue
     from kafkawire.client._transactions.manager import TransactionManager
     from kafkawire.client.errors import TransactionError
     from kafkawire.client.options import ProducerOptions

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.cluster import Cluster
     from kafkawire.client._produce.accumulator import Accumulator
-    from kafkawire.client._produce.batches import Batch
-    from kafkawire.client._produce.partition_queue import PartitionQueue
+    from kafkawire.client._produce.batches import Batch, PartitionQueue
     from kafkawire.client._produce.sender import Sent
     from kafkawire.client._transactions.manager import TransactionManager
     from kafkawire.client.errors import TransactionError
