@@ -14,8 +14,11 @@ from tests.broker.test_connection import fetch, produce
 from kafkawire.client import Producer
 from kafkawire.client.blocking import Consumer
 from kafkawire.client.blocking import Producer as BlockingProducer
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import (
+    FetchResponse,
     HeartbeatRequest,
+    HeartbeatResponse,
     Message,
     MetadataRequest,
     MetadataResponse,
@@ -25,6 +28,7 @@ from kafkawire.messages import (
 from kafkawire.messages.errors import (
     ErrorCode,
     ErrorLookupError,
+    KafkaError,
     NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
@@ -39,8 +43,6 @@ from kafkawire.testing import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from kafkawire.messages.errors import KafkaError
 
 
 def code(answer: Any) -> int:
@@ -87,7 +89,122 @@ WRONG: list[Callable[[Any], None]] = [
     lambda broker: broker.fail_next("Fetch", "NONE"),
     lambda broker: broker.reply_next("Fetch", MetadataResponse()),
     lambda broker: broker.reply_next("Fetch", None),
+    lambda broker: broker.reply_next("Fetch", FetchResponse),
+    lambda broker: broker.fail_next("Fetch", 9999),
+    lambda broker: broker.fail_next("Fetch", True),
+    lambda broker: broker.fail_next("Fetch", None),
+    lambda broker: broker.fail_next("Fetch", ValueError),
+    lambda broker: broker.fail_next("Fetch", KafkaError),
+    lambda broker: broker.fail_next("Fetch", 6, topic=3),
+    lambda broker: broker.fail_next("Fetch", 6, topic="t", partition="0"),
+    lambda broker: broker.fail_next("Fetch", 6, topic="t", partition=-1),
+    lambda broker: broker.fail_next("Fetch", 6, topic="t", partition=True),
+    lambda broker: broker.fail_next("Fetch", 6, client_id=b"me"),
+    lambda broker: broker.fail_next("Fetch", 6, group="g"),
+    lambda broker: broker.fail_next("Fetch", 6, broker=2),
+    lambda broker: broker.close_next("Heartbeat", topic="t"),
+    lambda broker: broker.delay_next("Metadata", 1, topic="t", partition=0),
+    lambda broker: broker.delay_next("Metadata", 1, group="g"),
+    lambda broker: broker.wait_for_requests("Fetch", 0),
+    lambda broker: broker.wait_for_requests("Fetch", group="g"),
+    lambda broker: broker.wait_for_requests("Fetch", timeout=-1),
+    lambda broker: broker.wait_for_requests("Fetch", timeout="1"),
+    lambda broker: broker.wait_for_records("t", 0),
+    lambda broker: broker.wait_for_group("g", state="Stabel"),
+    lambda broker: broker.create_topic("t", 0),
+    lambda broker: broker.create_topic("t", "3"),
 ]
+
+
+def test_the_hint_of_a_wrong_filter_names_apis_that_have_it(kafka_broker: RunningBroker) -> None:
+    with pytest.raises(ImpossibleOrderError, match=r"Produce requests name no group: expected one of .*Heartbeat"):
+        kafka_broker.close_next("Produce", group="g")
+    with pytest.raises(ImpossibleOrderError, match=r"expected one of .*; did you mean Stable\?"):
+        kafka_broker.wait_for_group("g", state="Stabel")
+
+
+@pytest.mark.parametrize(
+    "api", ["AddOffsetsToTxn", "ConsumerGroupHeartbeat", "DescribeGroups", "FindCoordinator", "OffsetFetch"]
+)
+def test_a_group_can_be_a_filter_wherever_a_request_names_one(kafka_broker: RunningBroker, api: str) -> None:
+    kafka_broker.close_next(api, group="g")
+    kafka_broker.clear_faults()
+
+
+@pytest.mark.parametrize(
+    "api", ["CreateTopics", "DeleteTopics", "Fetch", "Metadata", "OffsetCommit", "ShareFetch", "TxnOffsetCommit"]
+)
+def test_a_topic_can_be_a_filter_wherever_a_request_names_one(kafka_broker: RunningBroker, api: str) -> None:
+    kafka_broker.close_next(api, topic="t")
+    kafka_broker.clear_faults()
+
+
+def test_errors_of_other_clients_are_known_by_their_codes(kafka_broker: RunningBroker) -> None:
+    aiokafka = pytest.importorskip("aiokafka")
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    for each in (
+        aiokafka.errors.NotLeaderForPartitionError,
+        aiokafka.errors.NotLeaderForPartitionError(),
+        confluent_kafka.KafkaError(confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION),
+    ):
+        kafka_broker.fail_next("Produce", each)
+    assert kafka_broker.unused_faults == ["fail_next NOT_LEADER_OR_FOLLOWER (Produce)"] * 3
+    kafka_broker.clear_faults()
+    with pytest.raises(ImpossibleOrderError, match="expected a code of Kafka"):
+        kafka_broker.fail_next("Produce", confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT))
+
+
+def test_an_unknown_setting_of_a_topic_is_an_error_with_the_nearest_name(kafka_broker: RunningBroker) -> None:
+    with pytest.raises(KafkaError, match=r"retention_ms: a topic has no such setting; did you mean retention\.ms\?"):
+        kafka_broker.create_topic("orders", configs={"retention_ms": 3})
+    with pytest.raises(KafkaError, match=r"min\.insync\.replicas: expected int, found 'true'"):
+        kafka_broker.create_topic("orders", configs={"min.insync.replicas": True})
+    kafka_broker.create_topic("orders", configs={"retention.ms": 1000.0})
+    with pytest.raises(UnknownSettingError, match="expected text"):
+        RunningBroker(config={3: 4})  # type: ignore[dict-item]  # what the test is about
+    with pytest.raises(UnknownTopicOrPartitionError, match=r"create_topic\('missing'\)"):
+        kafka_broker.records("missing")
+
+
+def test_headers_may_be_a_mapping(kafka_broker: RunningBroker, kafka_topic: str) -> None:
+    kafka_broker.produce(kafka_topic, b"v", headers={"a": b"1", "b": None})
+    assert list(kafka_broker.records(kafka_topic)[0].headers) == [("a", b"1"), ("b", None)]
+
+
+def test_a_fault_for_very_many_requests_takes_no_memory(kafka_broker: RunningBroker) -> None:
+    kafka_broker.close_next("Heartbeat", times=10**12)
+    with Peer(kafka_broker) as peer:
+        peer.send(HeartbeatRequest(group_id="g"), 4)
+        assert peer.is_closed()
+    assert kafka_broker.unused_faults == []
+
+
+def test_forgotten_requests_do_not_count(kafka_broker: RunningBroker) -> None:
+    with Peer(kafka_broker) as peer:
+        peer.call(MetadataRequest(topics=[]))
+        kafka_broker.clear_requests()
+        with pytest.raises(WaitTimeoutError, match="found 0"):
+            kafka_broker.wait_for_requests("Metadata", timeout=0.01)
+        peer.call(MetadataRequest(topics=[]))
+        assert len(kafka_broker.wait_for_requests("Metadata")) == 1
+
+
+@pytest.mark.parametrize("answer", [lambda _: 1 / 0, lambda _: MetadataResponse(), lambda _: heartbeat_of_text()])
+def test_a_function_that_cannot_answer_fails_the_test(answer: Callable[[Any], Any]) -> None:
+    def run() -> None:
+        with RunningBroker() as broker, Peer(broker) as peer:
+            broker.reply_next("Heartbeat", answer)
+            assert peer.call(HeartbeatRequest(group_id="g"), 4).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+    with pytest.raises((ZeroDivisionError, KafkaWireError)) as caught:
+        run()
+    assert caught.value.__notes__ == ["while reply_next answered Heartbeat v4"]
+
+
+def heartbeat_of_text() -> HeartbeatResponse:
+    answer = HeartbeatResponse()
+    answer.error_code = "text"  # type: ignore[assignment]  # what the test is about
+    return answer
 
 
 @pytest.mark.parametrize("order", WRONG)

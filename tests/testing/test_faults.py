@@ -20,7 +20,8 @@ from kafkawire.messages import (
     ProduceRequest,
 )
 from kafkawire.messages.errors import ErrorCode
-from kafkawire.testing._faults import PARTITIONED, Faults
+from kafkawire.testing._faults import Faults
+from kafkawire.testing._orders import PARTITIONED
 
 if TYPE_CHECKING:
     from kafkawire.testing import RunningBroker

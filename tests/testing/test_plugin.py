@@ -16,7 +16,7 @@ from kafkawire.messages import MetadataRequest, ProduceRequest
 from kafkawire.messages._registry import UnknownMessageError
 from kafkawire.messages.errors import ErrorCode, ErrorLookupError, UnknownTopicOrPartitionError
 from kafkawire.testing import RunningBroker
-from kafkawire.testing._faults import ImpossibleOrderError
+from kafkawire.testing._orders import ImpossibleOrderError
 from kafkawire.testing._running import NotRunningError
 
 if TYPE_CHECKING:

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from kafkawire.testing._acl_lines import AclLineError
     from kafkawire.testing._async_broker import AsyncBroker
     from kafkawire.testing._fault_calls import FaultCalls
-    from kafkawire.testing._faults import ImpossibleOrderError, UnusedFaultError
+    from kafkawire.testing._orders import ImpossibleOrderError, UnusedFaultError
     from kafkawire.testing._registry import RunningRegistry
     from kafkawire.testing._requests import RecordedRequest
-    from kafkawire.testing._running import RunningBroker, UnknownSettingError, WaitTimeoutError
+    from kafkawire.testing._running import RunningBroker
     from kafkawire.testing._several_brokers import UnknownBrokerError
+    from kafkawire.testing._topic_calls import UnknownSettingError
+    from kafkawire.testing._waits import WaitTimeoutError
     from kafkawire.testing.faulty_files import Fault, FaultyFiles
     from kafkawire.testing.manual_clock import ManualClock
 
@@ -49,15 +51,15 @@ _HOMES = {
     "AsyncBroker": "_async_broker",
     "Fault": "faulty_files",
     "FaultyFiles": "faulty_files",
-    "ImpossibleOrderError": "_faults",
+    "ImpossibleOrderError": "_orders",
     "ManualClock": "manual_clock",
     "RecordedRequest": "_requests",
     "RunningBroker": "_running",
     "RunningRegistry": "_registry",
     "UnknownBrokerError": "_several_brokers",
-    "UnknownSettingError": "_running",
-    "UnusedFaultError": "_faults",
-    "WaitTimeoutError": "_running",
+    "UnknownSettingError": "_topic_calls",
+    "UnusedFaultError": "_orders",
+    "WaitTimeoutError": "_waits",
 }
 
 # For other packages of kafkawire; not part of the public interface.

@@ -2,7 +2,8 @@
 
 Rules:
 - The broker runs on a thread of its own, so that a busy loop of the test does not delay its answers.
-- Calls that only order faults or look at requests do not wait. They are those of `broker`, the `RunningBroker`.
+- Calls that only order faults or look at requests do not wait; they are those of `RunningBroker`.
+- `broker` is the `RunningBroker`, with the rest of its calls.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
+from kafkawire.testing._fault_calls import FaultCalls
 from kafkawire.testing._running import RunningBroker
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from kafkawire.testing._requests import RecordedRequest
 
 
-class AsyncBroker:
+class AsyncBroker(FaultCalls):
     """A `RunningBroker` with coroutines; the arguments are those of its calls.
 
     >>> async def main() -> int:
@@ -31,7 +33,18 @@ class AsyncBroker:
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.broker = RunningBroker(*args, **kwargs)
+        self._use(RunningBroker(*args, **kwargs))
+
+    @classmethod
+    def of(cls, broker: RunningBroker) -> Self:
+        """The coroutines of a broker that runs already."""
+        made = cls.__new__(cls)
+        made._use(broker)
+        return made
+
+    def _use(self, broker: RunningBroker) -> None:
+        self.broker = broker
+        self._faults, self._allows_unused_faults = broker._faults, broker._allows_unused_faults
 
     @property
     def bootstrap_servers(self) -> str:

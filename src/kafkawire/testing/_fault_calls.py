@@ -36,8 +36,9 @@ class Where(TypedDict, total=False):
 class FaultCalls:
     """The recorded requests and the faults of a broker."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, allow_unused_faults: bool = False) -> None:
         self._faults = Faults()
+        self._allows_unused_faults = allow_unused_faults
 
     def attach(self, broker: Broker) -> None:
         """Let the faults apply to the requests of a broker."""
@@ -63,6 +64,19 @@ class FaultCalls:
     def clear_faults(self) -> None:
         """Forget the faults that no request met."""
         self._faults.clear()
+
+    def clear_requests(self) -> None:
+        """Forget the recorded requests, so that later looks and waits count from here."""
+        self._faults.clear_requests()
+
+    def check_faults(self) -> None:
+        """Raise an error for faults that no request met, and what a function of `reply_next` raised; forgets both.
+
+        The broker calls it when it is left without an error, the fixtures at the end of a test.
+        """
+        if self._allows_unused_faults:
+            self.clear_faults()
+        self._faults.check()
 
     def fail_next(
         self,

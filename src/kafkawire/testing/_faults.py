@@ -7,27 +7,37 @@ Rules:
   does not affect the other topics of that request.
 - An error appears where Kafka puts it: for a Fetch in its partitions, unless the session is refused; for a Metadata
   request in its topics, so it waits for a request that names some.
-- A mistake of the test raises at the call that orders the fault.
+- A mistake of the test raises at the call that orders the fault (`_orders`).
+- The error of a function that answers for the test is kept for the test, because the client sees UNKNOWN_SERVER_ERROR.
 - Tests order faults on their own thread, requests arrive on the broker's; a lock protects both.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import defaultdict, deque
 from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
 from threading import Condition
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafkawire.broker import CloseConnectionError, served_apis
-from kafkawire.exceptions import KafkaWireError
+from kafkawire.broker import CloseConnectionError
 from kafkawire.messages import Message, api
-from kafkawire.messages.errors import ErrorCode, KafkaError, code_for, error, error_for
+from kafkawire.messages.errors import ErrorCode, error_for
+from kafkawire.testing._orders import (
+    METADATA,
+    Order,
+    UnusedFaultError,
+    check_answer,
+    check_count,
+    check_failure,
+    check_filter,
+    check_seconds,
+    check_served,
+    code_of,
+)
 from kafkawire.testing._requests import RecordedRequest, RequestFilter
 from kafkawire.testing._several_brokers import ADAPTED
 
@@ -40,10 +50,6 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 100_000
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
-PARTITIONED: Final = frozenset(
-    {"DeleteRecords", "DescribeProducers", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Produce"}
-)
-METADATA: Final = "Metadata"
 _ASKED: Final = "a test asked for it"
 _OF_SESSIONS: Final = frozenset(
     {
@@ -52,36 +58,6 @@ _OF_SESSIONS: Final = frozenset(
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-
-
-class ImpossibleOrderError(KafkaWireError):
-    """A test ordered a fault that can never occur."""
-
-
-class UnusedFaultError(KafkaWireError, AssertionError):
-    """A test ordered a fault that no request met."""
-
-
-@dataclass(slots=True, eq=False)
-class Order:
-    """A fault for one request, or for one topic of it."""
-
-    what: str
-    where: RequestFilter = field(default_factory=RequestFilter)
-    skip: int = 0
-    """The number of requests that the fault leaves alone first."""
-    error: int = 0
-    seconds: float = 0.0
-    closes: bool = False
-    loses: bool = False
-    answer: Message | Callable[[Any], Message | None] | None = None
-    is_used: bool = False
-    """Whether a request met it; of a fault for several requests, whether any did."""
-    waits: bool = False
-    """Whether it applies to the next request that names the topic, or to any, whichever comes first."""
-
-    def concerns(self, topic: str, partition: int) -> bool:
-        return self.where.topic in (None, topic) and self.where.partition in (None, partition)
 
 
 class _CurrentRequest(NamedTuple):
@@ -115,6 +91,13 @@ class Faults:
         """The brokers, if the test has several."""
         self.changed = Condition()
         """Notified when a request arrives, and when one was served."""
+        self.failures: list[Exception] = []
+        """The errors of functions of the test that answered requests."""
+
+    @property
+    def broker_ids(self) -> range:
+        """The ids of the brokers: 1, unless the test has several."""
+        return range(1, 2) if self.brokers is None else self.brokers.ids
 
     @property
     def requests(self) -> list[RecordedRequest]:
@@ -125,32 +108,43 @@ class Faults:
     def unused(self) -> list[str]:
         """The faults that no request met, in words."""
         with self.changed:
-            waiting = {id(order): (order, name) for name, orders in self._orders.items() for order in orders}
-            return [f"{order.what} ({name})" for order, name in waiting.values() if not order.is_used]
+            waiting = [(order, name) for name, orders in self._orders.items() for order in orders]
+            return [f"{order.what} ({name})" for order, name in waiting if not order.is_used]
 
     def clear(self) -> None:
         """Forget the faults that no request met."""
         with self.changed:
             self._orders.clear()
 
-    def fail(
-        self, which: str, wanted: int | str | KafkaError | type[KafkaError], times: int, nth: int, where: RequestFilter
-    ) -> None:
-        """Fail the next requests of an API with an error."""
-        name, code = api(which).name, _code(wanted)
-        if where.partition is not None and (where.topic is None or name == METADATA):
-            raise ImpossibleOrderError(
-                f"{name} for partition {where.partition}: expected a topic, and an API of partitions"
+    def clear_requests(self) -> None:
+        """Forget the recorded requests."""
+        with self.changed:
+            self._requests.clear()
+            self._bytes = 0
+
+    def check(self) -> None:
+        """Raise what a function of the test raised, or an error for the faults that no request met; forgets both."""
+        unused, failures = self.unused(), self.failures
+        self.failures = []
+        self.clear()
+        if failures:
+            raise failures[0]
+        if unused:
+            raise UnusedFaultError(
+                f"no request met {', '.join(unused)}; expected one before the broker is left."
+                " clear_faults() forgets faults, RunningBroker(allow_unused_faults=True) allows them"
             )
-        able = PARTITIONED | {METADATA}
-        if where.topic is not None and name not in able:
-            raise ImpossibleOrderError(f"{name} cannot fail for one topic, only {', '.join(sorted(able))} can")
+
+    def fail(self, which: str, wanted: object, times: int, nth: int, where: RequestFilter) -> None:
+        """Fail the next requests of an API with an error."""
+        name, code = api(which).name, code_of(wanted)
+        check_failure(name, where)
         waits = where.topic is not None or name == METADATA
         self._order(name, Order(f"fail_next {ErrorCode(code).name}", where, error=code, waits=waits), times, nth)
 
     def delay(self, which: str, seconds: float, times: int, nth: int, where: RequestFilter) -> None:
         """Delay the next requests of an API."""
-        _check_seconds(seconds)
+        check_seconds(seconds)
         self._order(api(which).name, Order(f"delay_next {seconds} s", where, seconds=seconds), times, nth)
 
     def close(self, which: str, times: int, nth: int, where: RequestFilter, *, after_serving: bool = False) -> None:
@@ -164,8 +158,8 @@ class Faults:
     ) -> None:
         """Answer the next requests of an API with a message, or with the result of a function."""
         name = api(which).name
-        if not callable(answer):
-            _check_answer(name, answer)
+        if isinstance(answer, type) or not callable(answer):
+            check_answer(name, answer)
         self._order(name, Order("reply_next", where, answer=answer), times, nth)
 
     def intercept(self, context: RequestContext, request: Any, serve: Serve) -> Response | Awaitable[Response]:
@@ -246,24 +240,27 @@ class Faults:
     def _reply(
         self, request: RecordedRequest, serve: Serve, answer: Message | Callable[[Any], Message | None]
     ) -> Response | Awaitable[Response]:
-        if isinstance(answer, Message):
-            return answer
-        made = answer(request.message)
-        if made is None:
-            return self._serve(request, serve)
-        return _check_answer(request.api, made)
+        try:
+            made = answer if isinstance(answer, Message) else answer(request.message)
+            if made is not None:
+                check_answer(request.api, made).encode(request.version)
+        except Exception as error:
+            error.add_note(f"while reply_next answered {request.api} v{request.version}")
+            self.failures.append(error)
+            raise
+        return self._serve(request, serve) if made is None else made
 
     def _order(self, name: str, order: Order, times: int, nth: int) -> None:
         for what, count in (("times", times), ("nth", nth)):
-            _check_count(what, count)
-        if api(name).key not in served_apis():
-            raise ImpossibleOrderError(f"{name} is not served by this broker")
-        order.skip = nth - 1
+            check_count(what, count)
+        check_served(name)
+        check_filter(name, order.where, self.broker_ids)
+        order.skip, order.left = nth - 1, times
         with self.changed:
-            self._orders[name].extend([order] * times)
+            self._orders[name].append(order)
 
     def _take(self, name: str, fits: Callable[[Order], bool], passed: list[Order]) -> Order | None:
-        """Remove the first fault that fits; those that skip the request note it once."""
+        """The first fault that fits, which waits for one request less; those that skip the request note it once."""
         orders = self._orders.get(name)
         for each in list(orders or ()):
             if each in passed or not fits(each):
@@ -272,7 +269,9 @@ class Faults:
                 each.skip -= 1
                 passed.append(each)
                 continue
-            self._orders[name].remove(each)
+            each.left -= 1
+            if not each.left:
+                self._orders[name].remove(each)
             each.is_used = True
             return each
         return None
@@ -282,30 +281,3 @@ class Faults:
         self._bytes += request.size
         while len(self._requests) > REMEMBERED or (self._bytes > self._most_bytes and len(self._requests) > 1):
             self._bytes -= self._requests.popleft().size
-
-
-def _code(wanted: int | str | KafkaError | type[KafkaError]) -> int:
-    """The code of an error by number, name, exception or class of exceptions."""
-    if isinstance(wanted, type) and issubclass(wanted, KafkaError):
-        wanted = cast("Callable[[], KafkaError]", wanted)()
-    code = int(code_for(wanted)) if isinstance(wanted, KafkaError) else int(error(wanted))
-    if code == ErrorCode.NONE:
-        raise ImpossibleOrderError(f"the error {wanted!r} means success; leave the fault out, or use reply_next")
-    return code
-
-
-def _check_seconds(given: object) -> None:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < math.inf:
-        raise ImpossibleOrderError(f"a delay of {given!r}: expected seconds, a finite number from 0 on")
-
-
-def _check_count(what: str, given: object) -> None:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ImpossibleOrderError(f"{what}={given!r}: expected a whole number from 1 on")
-
-
-def _check_answer(name: str, answer: object) -> Message:
-    expected = f"{name}Response"
-    if not isinstance(answer, Message) or type(answer).__name__ != expected:
-        raise ImpossibleOrderError(f"an answer to {name} of type {type(answer).__name__}: expected {expected}")
-    return answer

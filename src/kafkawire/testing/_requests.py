@@ -8,13 +8,18 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
+
+from kafkawire.messages import api
+from kafkawire.messages.schema import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkawire.messages import Message
+    from kafkawire.messages.schema import Struct
 
     NameOf = Callable[[UUID], str | None]
 
@@ -121,3 +126,36 @@ def _partitions(values: dict[str, Any]) -> set[int]:
 
 def _numbers(struct: object) -> Iterator[int]:
     return (value for name in _PARTITION if isinstance(value := getattr(struct, name, None), int))
+
+
+@cache
+def names_in_schema(name: str) -> frozenset[str]:
+    """The filters that the requests of an API can fit: `topic`, `partition` and `group`."""
+    root = api(name).schema.request.root
+    found = set(_named_below(root, ""))
+    for each in root.fields:
+        field = snake_case(each.name)
+        if field in ("group_id", "key") and each.type == "string" and not each.is_array:
+            found.add("group")
+        if field in _GROUPS and each.is_array:
+            found.add("group")
+    return frozenset(found)
+
+
+def _named_below(struct: Struct, within: str) -> Iterator[str]:
+    fields = {snake_case(each.name): each for each in struct.fields}
+    if {"topic", "topic_name", "topic_id"} & fields.keys() or ("name" in fields and "topic" in within):
+        yield "topic"
+        inner = {name for each in fields.values() if each.struct for name in map(snake_case, _names(each.struct))}
+        if {*_PARTITION, *_PARTITIONS} & (fields.keys() | inner):
+            yield "partition"
+        return
+    for field, each in fields.items():
+        if each.is_array and each.struct is not None:
+            yield from _named_below(each.struct, field)
+        elif each.is_array and each.type == "string" and "topic" in field:
+            yield "topic"
+
+
+def _names(struct: Struct) -> list[str]:
+    return [each.name for each in struct.fields]

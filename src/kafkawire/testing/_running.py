@@ -18,53 +18,36 @@ import socket
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
 from kafkawire._platforms import HOLDS_PORTS, claim_address
 from kafkawire.broker import DEFAULT_HOST, Broker, BrokerConfig, new_loop
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import api as api_named
 from kafkawire.testing._broker_calls import BrokerCalls
 from kafkawire.testing._fault_calls import FaultCalls
-from kafkawire.testing._faults import UnusedFaultError
-from kafkawire.testing._requests import RequestFilter
 from kafkawire.testing._secured import secured
 from kafkawire.testing._several_brokers import UnknownBrokerError, several
-from kafkawire.testing._topic_calls import TopicCalls, settings_of
+from kafkawire.testing._topic_calls import TopicCalls, UnknownSettingError, settings_of
+from kafkawire.testing._waits import WaitCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
-    from typing import Unpack
 
     from kafkawire.broker import Clock
     from kafkawire.log.storage.files import FileSystem
-    from kafkawire.records import Record
-    from kafkawire.testing._fault_calls import Where
-    from kafkawire.testing._requests import RecordedRequest
     from kafkawire.testing._topic_calls import Setting
 
 T = TypeVar("T")
-WAIT_SECONDS: Final = 10.0
-LOOK_SECONDS: Final = 0.05
 
 
 class NotRunningError(KafkaWireError):
     """The call needs a running broker."""
 
 
-class UnknownSettingError(KafkaWireError, ValueError):
-    """A test gave the broker a setting that does not exist."""
-
-
-class WaitTimeoutError(KafkaWireError, TimeoutError):
-    """The state that a test waits for was not reached in time."""
-
-
-class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
+class RunningBroker(FaultCalls, TopicCalls, BrokerCalls, WaitCalls):
     """A broker that runs in a thread of its own.
 
     >>> with RunningBroker(config={"num.partitions": 2}) as broker:
@@ -92,7 +75,6 @@ class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
         self._port = port
         self._files, self._clock = files, clock
         self._bootstrap = ""
-        self._allows_unused_faults = allow_unused_faults
         self._is_secured = security is not None
         self._security = secured(self, security, users, acls)
         given = self._security.settings
@@ -107,7 +89,7 @@ class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
         for name, close in BrokerConfig(self._config).unknown().items():
             hint = f"; did you mean {close}?" if close else "; docs/broker.md describes the settings"
             raise UnknownSettingError(f"unknown setting {name!r} of the broker{hint}")
-        super().__init__()
+        super().__init__(allow_unused_faults=allow_unused_faults)
         self._faults.brokers = self._brokers
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -149,13 +131,8 @@ class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        unused = self.unused_faults
-        if kind is None and unused and not self._allows_unused_faults:
-            self.clear_faults()
-            raise UnusedFaultError(
-                f"no request met {', '.join(unused)}; expected one before the broker is left."
-                " clear_faults() forgets faults, RunningBroker(allow_unused_faults=True) allows them"
-            )
+        if kind is None:
+            self.check_faults()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -200,55 +177,6 @@ class RunningBroker(FaultCalls, TopicCalls, BrokerCalls):
     def connections_made(self) -> int:
         """The number of connections that the broker has accepted since its last start."""
         return self.call(lambda: self.broker.metrics.connections_total)
-
-    def wait_for_requests(
-        self, api: str, count: int = 1, *, timeout: float = WAIT_SECONDS, **where: Unpack[Where]
-    ) -> list[RecordedRequest]:
-        """Wait until clients have sent so many requests of an API; returns them, oldest first."""
-        name, selected = api_named(api).name, RequestFilter(**where)
-
-        def found() -> list[RecordedRequest]:
-            name_of = self._faults.name_of
-            return [each for each in self.requests if each.api == name and selected.fits(each, name_of)]
-
-        return self._wait(found, lambda requests: len(requests) >= count, timeout, f"{count} requests of {name}")
-
-    def wait_for_records(
-        self, topic: str, count: int = 1, *, partition: int | None = None, timeout: float = WAIT_SECONDS
-    ) -> list[Record]:
-        """Wait until a topic, or a partition of it, has so many records; returns them. The topic may not exist yet."""
-
-        def found() -> list[Record]:
-            exists = self.call(lambda: topic in self.broker.node.topics)
-            return self.records(topic, partition) if exists else []
-
-        return self._wait(found, lambda records: len(records) >= count, timeout, f"{count} records in {topic!r}")
-
-    def wait_for_group(
-        self, group: str, *, members: int = 1, state: str = "Stable", timeout: float = WAIT_SECONDS
-    ) -> None:
-        """Wait until a group has so many members and a state, such as Stable or Empty."""
-
-        def found() -> list[str]:
-            there = self.broker.node.groups.find(group)
-            return [] if there is None else [there.state.value, *there.members]
-
-        def fits(seen: list[str]) -> bool:
-            return len(seen) == members + 1 and seen[0].lower() == state.lower()
-
-        self._wait(lambda: self.call(found), fits, timeout, f"group {group!r} in state {state} with {members} members")
-
-    def _wait(self, look: Callable[[], list[T]], fits: Callable[[list[T]], bool], timeout: float, what: str) -> list[T]:
-        """Look after every request, and at least every LOOK_SECONDS, because some changes have no request."""
-        end = monotonic() + timeout
-        while not fits(seen := look()):
-            left = end - monotonic()
-            if left <= 0:
-                shown = ", ".join(map(str, seen[:3])) if seen else "nothing"
-                raise WaitTimeoutError(f"expected {what} within {timeout} s, found {len(seen)}: {shown}")
-            with self._faults.changed:
-                self._faults.changed.wait(min(left, LOOK_SECONDS))
-        return seen
 
     def drop_connections(self) -> None:
         """Close every connection at once, as a failing network would."""

@@ -2,19 +2,22 @@
 
 Rules:
 - They bypass the wire, so that they are not among the recorded requests. They run on the broker's loop.
-- Settings may be numbers and booleans.
+- Settings may be numbers and booleans. An unknown setting of a topic is an error that names the nearest one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from kafkawire.broker import NewTopic
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages.errors import KafkaError, UnknownTopicOrPartitionError
 from kafkawire.records import BatchBuilder, read_batches
+from kafkawire.testing._orders import check_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from kafkawire.broker import Broker, Topic
     from kafkawire.log.partition import Partition
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PIECE: Final = 1024 * 1024
+
+
+class UnknownSettingError(KafkaWireError, ValueError):
+    """A test gave the broker a setting that does not exist."""
 
 
 class TopicCalls(Protocol):
@@ -40,8 +47,12 @@ class TopicCalls(Protocol):
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, Setting] | None = None) -> None:
         """Create a topic without a request."""
 
+        check_count("partitions", partitions)
+        wanted = NewTopic(name, partitions, settings_of(configs or {}))
+
         async def create() -> list[Topic | KafkaError]:
-            return await self.broker.node.create_topics([NewTopic(name, partitions, settings_of(configs or {}))])
+            self.broker.node.config.check_topic(wanted.configs)
+            return await self.broker.node.create_topics([wanted])
 
         (made,) = self.run_coroutine(create())
         if isinstance(made, KafkaError):
@@ -54,7 +65,7 @@ class TopicCalls(Protocol):
         key: bytes | None = None,
         *,
         partition: int = 0,
-        headers: Sequence[tuple[str, bytes | None]] = (),
+        headers: Mapping[str, bytes | None] | Sequence[tuple[str, bytes | None]] = (),
         timestamp: int | None = None,
     ) -> int:
         """Append a record to a topic without a request; returns its offset.
@@ -68,11 +79,13 @@ class TopicCalls(Protocol):
         [b'one', b'two']
         """
 
+        pairs = headers.items() if isinstance(headers, Mapping) else headers
+
         async def append() -> int:
             node = self.broker.node
             builder = BatchBuilder()
             now = node.clock.now() if timestamp is None else timestamp
-            builder.append(key, value, timestamp=now, headers=tuple(headers))
+            builder.append(key, value, timestamp=now, headers=tuple(pairs))
             try:
                 hosted = node.partition(topic, partition)
             except UnknownTopicOrPartitionError as missing:
@@ -93,6 +106,8 @@ class TopicCalls(Protocol):
 
         def read() -> list[Record]:
             node = self.broker.node
+            if topic not in node.topics:
+                raise UnknownTopicOrPartitionError(f"no topic {topic!r}; create_topic({topic!r}) creates it")
             indexes = range(node.topics.get(topic).partitions) if partition is None else [partition]
             return [record for index in indexes for record in _records(node.log(topic, index))]
 
@@ -100,8 +115,20 @@ class TopicCalls(Protocol):
 
 
 def settings_of(given: Mapping[str, Setting]) -> dict[str, str]:
-    """Settings as Kafka writes them; true and false for booleans."""
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    """Settings as Kafka writes them: true and false for booleans, and whole numbers without a fraction."""
+    return {_name(name): _text(value) for name, value in given.items()}
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise UnknownSettingError(f"a setting named {given!r}: expected text, such as 'num.partitions'")
+    return given
+
+
+def _text(value: Setting) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _records(log: Partition) -> Iterator[Record]:
