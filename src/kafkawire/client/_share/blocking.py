@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.metadata import TopicPartition
     from kafkawire.client._share.acknowledgements import ShareRecord
-    from kafkawire.client._share.consumer import Callback
+    from kafkawire.client._share.fetcher import Callback
     from kafkawire.messages import Message
 
 _WAIT_MS: Final = 60_000

@@ -4,45 +4,34 @@ Rules:
 - Brokers are asked for records only while `poll` has none, because acquired records are locked for a limited time.
 - Implicit mode: the next `poll` or commit accepts the records of the last one. Explicit mode: the application
   acknowledges every record before the next `poll`.
-- Acknowledgements travel with the next fetch, or with a commit. Each has one result, which the callback gets.
-- Records that are not acknowledged when the consumer stops are released.
+- Each acknowledgement has one result, which the callback gets. `fetcher` sends them.
 - A consumer is used by one task at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections import deque
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkawire.client._cluster.cluster import Cluster
-from kafkawire.client._cluster.discovery import calls_for_refresh
 from kafkawire.client._cluster.metadata import TopicPartition
-from kafkawire.client._share.acknowledgements import AcknowledgeType, InFlight
-from kafkawire.client._share.leader import ShareLeader
+from kafkawire.client._share.acknowledgements import AcknowledgeType
+from kafkawire.client._share.fetcher import ShareFetcher
 from kafkawire.client._share.member import join_share_group
-from kafkawire.client.errors import ClientError, ClosedError, GroupError, is_retriable
+from kafkawire.client.errors import ClientError, ClosedError, GroupError
 from kafkawire.client.option_names import read_options
 from kafkawire.client.options import ShareConsumerOptions
-from kafkawire.exceptions import KafkaWireError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from types import TracebackType
-    from uuid import UUID
 
-    from kafkawire.client._share.acknowledgements import Acknowledgements, Delivery, ShareRecord
-    from kafkawire.client._share.leader import Fetched
+    from kafkawire.client._share.acknowledgements import ShareRecord
+    from kafkawire.client._share.fetcher import Callback
     from kafkawire.client._share.member import ShareMembership
     from kafkawire.messages import Message
-
-    Callback = Callable[[TopicPartition, set[int], Exception | None], object]
-
-_log = logging.getLogger("kafkawire.client")
-_CLOSES_WITHIN = 5.0
 
 
 class ShareConsumer:
@@ -61,15 +50,7 @@ class ShareConsumer:
         self._topics: set[str] = set()
         self._member: ShareMembership | None = None
         self._assigned: list[TopicPartition] = []
-        self._leaders: dict[int, ShareLeader] = {}
-        self._in_flight = InFlight()
-        self._buffer: deque[Delivery | Exception] = deque()
-        self._errors: list[Exception] = []
-        self._callback: Callback | None = None
-        self._fetching: dict[int, asyncio.Task[None]] = {}
-        self._aside: set[asyncio.Task[None]] = set()
-        self._refreshing: asyncio.Task[None] | None = None
-        self._news = asyncio.Event()
+        self._fetcher = ShareFetcher(self._cluster, self.options, self._member_id)
         self._last_poll = 0.0
         self._waiting = 0
         self._running = self._is_spent = False
@@ -90,11 +71,11 @@ class ShareConsumer:
         """Send the acknowledgements so far, release all other records, leave the group, close."""
         if self._running:
             self._running, self._is_spent = False, True
-            self._news.set()
+            self._fetcher.news.set()
             async with AsyncExitStack() as closing:
                 closing.push_async_callback(self._cluster.close)
                 closing.push_async_callback(self._leave)
-                closing.push_async_callback(self._end_sessions)
+                closing.push_async_callback(self._fetcher.close)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -112,9 +93,9 @@ class ShareConsumer:
             raise ClientError("expected at least one topic; unsubscribe leaves the group")
         self._topics = wanted
         self._cluster.wanted = set(wanted)
-        self._errors.clear()
+        self._fetcher.errors.clear()
         if self._running:
-            self._refresh()
+            self._fetcher.refresh()
             self._join()
 
     async def unsubscribe(self) -> None:
@@ -133,8 +114,7 @@ class ShareConsumer:
     @property
     def acquisition_lock_timeout_ms(self) -> int | None:
         """The time that records stay acquired, as a broker last said; None before the first answer."""
-        known = [each.lock_ms for each in self._leaders.values() if each.lock_ms is not None]
-        return known[-1] if known else None
+        return self._fetcher.lock_timeout_ms
 
     async def poll(self, timeout_ms: int = 0) -> list[ShareRecord]:
         """The next records; waits at most `timeout_ms` for the first."""
@@ -142,24 +122,24 @@ class ShareConsumer:
         if not self._topics:
             raise ClientError("no topic is subscribed to")
         self._acknowledge_delivered()
-        if left := self._in_flight.unacknowledged():
+        if left := self._fetcher.in_flight.unacknowledged():
             raise ClientError(f"{left} records are not acknowledged; in explicit mode every record must be")
         deadline = self._cluster.now() + timeout_ms / 1000
         while True:
             self._check_open()
             self._polled()
-            acks = self._in_flight.take()
+            acks = self._fetcher.in_flight.take()
             if any(each.renews for each in acks):
-                await self._send(acks, deadline)
+                await self._fetcher.send(acks, deadline)
                 acks = []
-            records = self._in_flight.take_renewed() or self._take_buffered()
-            error = None if records else self._next_error()
+            records = self._fetcher.in_flight.take_renewed() or self._fetcher.take_records()
+            error = None if records else self._fetcher.next_error()
             if records or error is not None:
-                self._send_aside(acks)
+                self._fetcher.send_aside(acks)
                 if error is not None:
                     raise error
                 return records
-            self._fetch(acks)
+            self._fetcher.start(self._assigned, acks)
             left_seconds = deadline - self._cluster.now()
             if left_seconds <= 0:
                 await asyncio.sleep(0)
@@ -176,7 +156,7 @@ class ShareConsumer:
         """As `acknowledge`, for the record at an offset."""
         if not self._is_explicit:
             raise ClientError("acknowledge needs share_acknowledgement_mode=explicit")
-        self._in_flight.acknowledge(TopicPartition(*partition), offset, kind)
+        self._fetcher.in_flight.acknowledge(TopicPartition(*partition), offset, kind)
 
     async def commit_sync(self, timeout_ms: int | None = None) -> dict[TopicPartition, Exception | None]:
         """Send the acknowledgements so far; the result of each partition, None for success."""
@@ -184,8 +164,8 @@ class ShareConsumer:
         self._acknowledge_delivered()
         milliseconds = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
         results: dict[TopicPartition, Exception | None] = {}
-        acks = self._in_flight.take()
-        await self._send(acks, self._cluster.now() + milliseconds / 1000)
+        acks = self._fetcher.in_flight.take()
+        await self._fetcher.send(acks, self._cluster.now() + milliseconds / 1000)
         for each in acks:
             results[each.partition] = results.get(each.partition) or each.error
         return results
@@ -194,11 +174,13 @@ class ShareConsumer:
         """Send the acknowledgements so far without waiting; the callback gets the results."""
         self._check_open()
         self._acknowledge_delivered()
-        self._send_aside(self._in_flight.take(), self._cluster.now() + self.options.default_api_timeout_ms / 1000)
+        self._fetcher.send_aside(
+            self._fetcher.in_flight.take(), self._cluster.now() + self.options.default_api_timeout_ms / 1000
+        )
 
     def set_acknowledgement_callback(self, callback: Callback | None) -> None:
         """Call a function with partition, offsets and error, for all acknowledgements that are answered or fail."""
-        self._callback = callback
+        self._fetcher.callback = callback
 
     async def __aiter__(self) -> AsyncIterator[ShareRecord]:
         """Records one by one, in implicit mode: each is accepted when the next one is asked for."""
@@ -216,7 +198,7 @@ class ShareConsumer:
     def accept(self, record: ShareRecord) -> None:
         """Accept a record of the last poll, in implicit mode before the others of it."""
         place = TopicPartition(record.topic, record.partition)
-        self._in_flight.acknowledge(place, record.offset, AcknowledgeType.ACCEPT)
+        self._fetcher.in_flight.acknowledge(place, record.offset, AcknowledgeType.ACCEPT)
 
     async def raw(self, message: Message, *, node_id: int | None = None, version: int | None = None) -> Message:
         """Send any message of any version, to a chosen broker or to any, and return the answer."""
@@ -232,7 +214,7 @@ class ShareConsumer:
     async def receive(self, partitions: list[TopicPartition], added: list[TopicPartition]) -> None:
         """Partitions are read."""
         self._assigned = list(partitions)
-        self._news.set()
+        self._fetcher.news.set()
 
     def subscribed(self) -> tuple[Iterable[str], str | None]:
         """The topics that the coordinator gets."""
@@ -244,13 +226,17 @@ class ShareConsumer:
 
     def fail(self, error: Exception) -> None:
         """Membership has failed; the next poll raises the error."""
-        self._errors.append(error)
-        self._news.set()
+        self._fetcher.errors.append(error)
+        self._fetcher.news.set()
 
     def recovered_from(self, error: Exception) -> None:
         """The error of the membership has passed."""
-        if error in self._errors:
-            self._errors.remove(error)
+        if error in self._fetcher.errors:
+            self._fetcher.errors.remove(error)
+
+    def _member_id(self) -> str:
+        assert self._member is not None
+        return self._member.member_id
 
     def _join(self) -> None:
         if not self._topics:
@@ -269,7 +255,7 @@ class ShareConsumer:
     def _updated(self) -> None:
         if self._member is not None:
             self._member.topics_changed()
-        self._news.set()
+        self._fetcher.news.set()
 
     def _polled(self) -> None:
         self._last_poll = time.monotonic()
@@ -278,146 +264,20 @@ class ShareConsumer:
 
     def _acknowledge_delivered(self) -> None:
         if not self._is_explicit:
-            self._in_flight.accept_all()
-
-    def _take_buffered(self) -> list[ShareRecord]:
-        """The records up to the first error."""
-        records: list[ShareRecord] = []
-        while self._buffer and not isinstance(delivery := self._buffer[0], Exception):
-            self._buffer.popleft()
-            self._in_flight.deliver(delivery)
-            records += delivery.records.values()
-        return records
-
-    def _next_error(self) -> Exception | None:
-        if self._buffer:
-            found = self._buffer.popleft()
-            assert isinstance(found, Exception)
-            return found
-        return self._errors.pop(0) if self._errors else None
-
-    def _fetch(self, acks: list[Acknowledgements]) -> None:
-        """Start a fetch at every leader that has none under way; the other acknowledgements are sent by themselves."""
-        wanted: dict[int, dict[tuple[UUID, int], TopicPartition]] = {}
-        metadata = self._cluster.metadata
-        for partition in self._assigned:
-            node, topic = metadata.leader(*partition), metadata.topics.get(partition.topic)
-            if node is None or topic is None:
-                self._refresh()
-            elif node.id not in self._fetching:
-                wanted.setdefault(node.id, {})[topic.id, partition.partition] = partition
-        for node_id, places in wanted.items():
-            along = [each for each in acks if each.session.node_id == node_id]
-            acks = [each for each in acks if each.session.node_id != node_id]
-            self._fetching[node_id] = asyncio.create_task(self._fetch_from(node_id, places, along))
-        self._send_aside(acks)
-
-    async def _fetch_from(
-        self, node_id: int, wanted: dict[tuple[UUID, int], TopicPartition], acks: list[Acknowledgements]
-    ) -> None:
-        try:
-            fetched = await self._leader(node_id).fetch(wanted, acks, self.options.fetch_max_wait_ms)
-            await self._take(fetched)
-        except KafkaWireError as error:
-            await self._recover(error)
-        except Exception as error:
-            _log.exception("a share fetch failed")
-            self._errors.append(error)
-        finally:
-            del self._fetching[node_id]
-            self._news.set()
-
-    async def _take(self, fetched: Fetched) -> None:
-        self._buffer += fetched.found
-        self._news.set()
-        for error in fetched.errors:
-            await self._recover(error)
-
-    async def _recover(self, error: Exception) -> None:
-        if not is_retriable(error):
-            self._errors.append(error)
-            return
-        _log.debug("share fetch: %s", error)
-        if calls_for_refresh(error):
-            self._refresh()
-        await asyncio.sleep(self.options.retry_backoff_ms / 1000)
-
-    def _leader(self, node_id: int) -> ShareLeader:
-        leader = self._leaders.get(node_id)
-        if leader is None:
-            assert self._member is not None
-            leader = ShareLeader(self._cluster, node_id, self.options, self._member.member_id, self._finished)
-            self._leaders[node_id] = leader
-        return leader
-
-    async def _send(self, acks: list[Acknowledgements], deadline: float = 0.0) -> None:
-        """Send acknowledgements to the brokers from which the records came."""
-        by_node: dict[int, list[Acknowledgements]] = {}
-        for each in acks:
-            by_node.setdefault(each.session.node_id, []).append(each)
-        await asyncio.gather(*(self._leader(node).acknowledge(said, deadline) for node, said in by_node.items()))
-
-    def _finished(self, acks: Acknowledgements, error: Exception | None) -> None:
-        acks.error = error
-        if error is None:
-            self._in_flight.renewed(acks)
-        else:
-            _log.info("acknowledgements of %s: %s", acks.partition, error)
-        if self._callback is not None:
-            try:
-                self._callback(acks.partition, set(acks.types), error)
-            except Exception:
-                _log.exception("a callback of acknowledgements failed")
-        self._news.set()
-
-    async def _end_sessions(self) -> None:
-        under_way = [*self._fetching.values(), *self._aside]
-        if under_way:
-            seconds = self.options.fetch_max_wait_ms / 1000 + _CLOSES_WITHIN
-            _, late = await asyncio.wait(under_way, timeout=seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
-        acks = self._in_flight.take()
-        closing = [
-            leader.close([each for each in acks if each.session.node_id == node], _CLOSES_WITHIN)
-            for node, leader in self._leaders.items()
-        ]
-        await asyncio.gather(*closing)
-        if self._refreshing is not None:
-            self._refreshing.cancel()
-            await asyncio.gather(self._refreshing, return_exceptions=True)
-
-    def _refresh(self) -> None:
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh_quietly())
-
-    async def _refresh_quietly(self) -> None:
-        try:
-            await self._cluster.refresh()
-        except KafkaWireError as error:
-            _log.debug("metadata: %s", error)
-        await asyncio.sleep(self.options.retry_backoff_ms / 1000)
-        self._news.set()
-
-    def _send_aside(self, acks: list[Acknowledgements], deadline: float = 0.0) -> None:
-        if acks:
-            task = asyncio.create_task(self._send(acks, deadline))
-            self._aside.add(task)
-            task.add_done_callback(self._aside.discard)
+            self._fetcher.in_flight.accept_all()
 
     def _check_open(self) -> None:
         if not self._running:
             raise ClosedError("the consumer is not started, or stopped")
 
     async def _hear(self, seconds: float) -> None:
-        self._news.clear()
-        if self._buffer or self._errors:
+        self._fetcher.news.clear()
+        if self._fetcher.buffer or self._fetcher.errors:
             return
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
-                await self._news.wait()
+                await self._fetcher.news.wait()
         except TimeoutError:
             pass
         finally:
