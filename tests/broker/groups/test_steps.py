@@ -32,7 +32,7 @@ def gone(scene: ManualCoordinator) -> int:
 
 def test_a_group_with_many_offsets_is_deleted_in_batches_of_a_bounded_size(scene: ManualCoordinator) -> None:
     commit_many(scene)
-    steps = scene.coordinator.deleting(GROUP, scene.now)
+    steps = scene.coordinator.removals.deleting(GROUP, scene.now)
     sizes: list[int] = []
     for _ in steps:
         sizes.append(len(scene.log.entries) - sum(sizes))
@@ -42,7 +42,7 @@ def test_a_group_with_many_offsets_is_deleted_in_batches_of_a_bounded_size(scene
 
 def test_a_group_that_somebody_joins_while_it_is_deleted_stays(scene: ManualCoordinator) -> None:
     commit_many(scene)
-    steps = scene.coordinator.deleting(GROUP, scene.now)
+    steps = scene.coordinator.removals.deleting(GROUP, scene.now)
     next(steps)
     scene.join()
     with pytest.raises(StopIteration) as end:
@@ -54,14 +54,14 @@ def test_a_group_that_somebody_joins_while_it_is_deleted_stays(scene: ManualCoor
 def test_a_deleted_topic_is_forgotten_in_steps(scene: ManualCoordinator) -> None:
     commit_many(scene)
     commit_many(scene, "others")
-    assert sum(1 for _ in scene.coordinator.forgetting_topic("orders", scene.now)) == 2 * (4 + 1)
+    assert sum(1 for _ in scene.coordinator.removals.forgetting_topic("orders", scene.now)) == 2 * (4 + 1)
     assert gone(scene) == 2 * MANY
 
 
 def test_a_commit_to_a_new_topic_of_the_same_name_is_kept(scene: ManualCoordinator) -> None:
     for name in ("first", GROUP):
         commit_many(scene, name)
-    steps = scene.coordinator.forgetting_topic("orders", scene.now)
+    steps = scene.coordinator.removals.forgetting_topic("orders", scene.now)
     scene.commit(("orders", 1), 9)
     for _ in steps:
         """The other group forgets."""
@@ -72,7 +72,7 @@ def test_a_commit_to_a_new_topic_of_the_same_name_is_kept(scene: ManualCoordinat
 def test_a_group_that_goes_while_offsets_expire_is_passed_over(scene: ManualCoordinator) -> None:
     for name in ("first", GROUP):
         commit_many(scene, name)
-    steps = scene.coordinator.expiring(scene.now + 10**12)
+    steps = scene.coordinator.removals.expiring(scene.now + 10**12)
     next(steps)
     scene.coordinator.delete("first", scene.now)
     scene.coordinator.delete(GROUP, scene.now)

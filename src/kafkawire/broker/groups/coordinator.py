@@ -6,29 +6,28 @@ Rules:
 - A join without a member id, or a commit without a generation, creates a group. Queries create none.
 - Members cannot join the group with the empty name, but offsets may be committed under it, as Kafka allows for old
   clients.
-- A group with no members and no offsets is removed by the next offset-expiry pass.
+- `removals` ends groups and offsets.
 """
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._metadata.topics import Topics
 from kafkawire.broker.groups.classic.group import Group
 from kafkawire.broker.groups.classic.membership import Membership, unique_suffix
 from kafkawire.broker.groups.classic.rebalance import MODERN_KINDS, Due, Kind, Rebalances
-from kafkawire.broker.groups.classic.states import State
 from kafkawire.broker.groups.consumer.coordinator import ConsumerGroups
 from kafkawire.broker.groups.consumer.events import ConsumerEvents
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.deadlines import Deadlines
-from kafkawire.broker.groups.deleted_topics import DeletedTopics
-from kafkawire.broker.groups.offsets import AT_ONCE, Offsets
+from kafkawire.broker.groups.offsets import Offsets
 from kafkawire.broker.groups.offsets_log import GroupWriter
 from kafkawire.broker.groups.pending import PendingOffsets
 from kafkawire.broker.groups.protocol import NO_MEMBER, JoinResult, Reply, SyncResult
+from kafkawire.broker.groups.removals import Removals
 from kafkawire.broker.groups.share.events import ShareEvents
 from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.steps import finish
@@ -86,7 +85,6 @@ class GroupCoordinator:
         self._rebalances = Rebalances(settings, self._deadlines, self._writer)
         self._membership = Membership(self._rebalances, self._writer, suffix)
         self._offsets = Offsets(settings, self._rebalances, self._writer)
-        self._deleted_topics = DeletedTopics(self._groups, self._offsets)
         known_topics = Topics() if topics is None else topics
         consumers = ConsumerGroups(settings.consumer, timing, known_topics, self._deadlines, self._writer)
         self._consumers = ConsumerEvents(self._groups, consumers, self._rebalances)
@@ -98,6 +96,7 @@ class GroupCoordinator:
             self._writer,
             self._rebalances,
         )
+        self.removals = Removals(self._groups, self._offsets, self._writer, self._streams)
         self.shares = ShareEvents(
             self._groups,
             share_timing,
@@ -151,7 +150,7 @@ class GroupCoordinator:
             return
         group = self._classic_group(join.group_id, now)
         self._membership.join(group, join, token, now)
-        self._let_go_if_unused(group)
+        self.removals.let_go_if_unused(group)
 
     def consumer_heartbeat(self, beat: Beat, now: int) -> BeatResult:
         """The answer to a heartbeat of the consumer protocol; a refusal is raised."""
@@ -229,12 +228,12 @@ class GroupCoordinator:
         """Write prepared offsets down; the error of each partition. GROUP_ID_NOT_FOUND for a member of no group."""
         group = self._group_of_commit(group_id, key, now)
         try:
-            self._deleted_topics.forget_before(group, commits, now)
+            self.removals.forget_before(group, commits, now)
             return self._offsets.commit(group, key, commits, now, version=version)
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
         finally:
-            self._let_go_if_unused(group)
+            self.removals.let_go_if_unused(group)
 
     def commit_in_transaction(
         self,
@@ -248,12 +247,12 @@ class GroupCoordinator:
         """Write prepared offsets down as part of a producer's transaction; the error of each partition."""
         group = self._group_of_commit(group_id, key, now)
         try:
-            self._deleted_topics.forget_before(group, commits, now)
+            self.removals.forget_before(group, commits, now)
             return self._offsets.commit_in_transaction(group, key, commits, producer, index, now)
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
         finally:
-            self._let_go_if_unused(group)
+            self.removals.let_go_if_unused(group)
 
     def end_transaction(self, index: int, producer_id: int, *, commit: bool, now: int) -> None:
         """A producer's marker was written to a partition of `__consumer_offsets`."""
@@ -266,58 +265,19 @@ class GroupCoordinator:
 
     def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], now: int) -> Errors:
         """Forget offsets; the error of each partition. GROUP_ID_NOT_FOUND and NON_EMPTY_GROUP concern all of them."""
-        return finish(self.deleting_offsets(group_id, places, now))
-
-    def deleting_offsets(self, group_id: str, places: Iterable[TopicPartition], now: int) -> Steps[Errors]:
-        """The steps of `delete_offsets`."""
-        return self._offsets.delete(self._get(group_id), places, now)
+        return finish(self.removals.deleting_offsets(group_id, places, now))
 
     def delete(self, group_id: str, now: int) -> ErrorCode:
         """Forget a group that has no members, and all of its offsets."""
-        return finish(self.deleting(group_id, now))
-
-    def deleting(self, group_id: str, now: int) -> Steps[ErrorCode]:
-        """The steps of `delete`. A group that somebody joins meanwhile stays, without the offsets that are gone."""
-        group = self._groups.get(group_id)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        try:
-            while group.is_empty and len(group.offsets) + len(self.unstable(group_id)) > AT_ONCE:
-                places = chain(group.offsets, self.unstable(group_id))
-                yield from self._offsets.forget(group, list(islice(places, AT_ONCE)), now)
-                if not self._has(group):
-                    return ErrorCode.GROUP_ID_NOT_FOUND
-            if not group.is_empty:
-                return ErrorCode.NON_EMPTY_GROUP
-            self._bury(group, now)
-        except KafkaError as refusal:
-            return ErrorCode(refusal.code)
-        return ErrorCode.NONE
+        return finish(self.removals.deleting(group_id, now))
 
     def forget_topic(self, topic: str, now: int) -> None:
         """Forget every offset of a topic that is gone."""
-        finish(self.forgetting_topic(topic, now))
-
-    def forgetting_topic(self, topic: str, now: int) -> Steps[None]:
-        """The steps of `forget_topic`."""
-        return self._deleted_topics.forgetting(topic, now)
+        finish(self.removals.forgetting_topic(topic, now))
 
     def expire(self, now: int) -> None:
         """Forget expired offsets, and groups that have nothing left."""
-        finish(self.expiring(now))
-
-    def expiring(self, now: int) -> Steps[None]:
-        """The steps of `expire`."""
-        for group in list(self):
-            yield
-            if not self._has(group):
-                continue
-            yield from self._offsets.expire(group, now)
-            is_unused = group.is_empty and not group.offsets and not group.pending
-            if isinstance(group, ShareGroup):  # has share partitions, whose state does not expire
-                continue
-            if is_unused and self._has(group) and not self.unstable(group.group_id):
-                self._bury(group, now)
+        finish(self.removals.expiring(now))
 
     def unload(self) -> None:
         """Forget every group, because their log is gone; members have to find their coordinator again."""
@@ -332,7 +292,7 @@ class GroupCoordinator:
                 self._rebalances.dismiss(group, ErrorCode.NOT_COORDINATOR)
         self._groups.clear()
         self._offsets.pending = PendingOffsets()
-        self._deleted_topics.clear()
+        self.removals.clear()
 
     def next_deadline(self) -> int | None:
         """When `tick` must be called, unless something happens before."""
@@ -402,33 +362,6 @@ class GroupCoordinator:
         if group_id not in self._groups and key.generation >= 0:
             raise GroupIdNotFoundError(f"group {group_id!r} has no members, found generation {key.generation}")
         return self._group(group_id, now)
-
-    def _get(self, group_id: str) -> AnyGroup:
-        group = self._groups.get(group_id)
-        if group is None:
-            raise GroupIdNotFoundError(f"no group {group_id!r}")
-        return group
-
-    def _has(self, group: AnyGroup) -> bool:
-        """Whether a group is still one of these; between two steps it may have been deleted."""
-        return self._groups.get(group.group_id) is group
-
-    def _let_go_if_unused(self, group: AnyGroup) -> None:
-        """Forget a group that a refused request has made."""
-        is_unused = group.is_simple and not group.offsets and not group.pending
-        if is_unused and not self.unstable(group.group_id):
-            del self._groups[group.group_id]
-
-    def _bury(self, group: AnyGroup, now: int) -> None:
-        places = {*group.offsets, *self.unstable(group.group_id)}
-        self._writer.write_end(group, places, now)
-        for place in places:
-            self._offsets.pending.forget(group.group_id, place)
-        if isinstance(group, Group):
-            group.go(State.DEAD, now)
-        if isinstance(group, StreamsGroup):
-            self._streams.forget_deadlines(group, ())
-        del self._groups[group.group_id]
 
 
 def _missing(group_id: str) -> ErrorCode:

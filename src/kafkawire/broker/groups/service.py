@@ -20,25 +20,22 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._clock import ClockJumps
-from kafkawire.broker._config import group_settings as names
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._dispatch.turns import Turns
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
 from kafkawire.broker.groups.consumer.commits import check_fetch
 from kafkawire.broker.groups.consumer.group import ConsumerGroup
 from kafkawire.broker.groups.consumer.member import JOIN_EPOCH
-from kafkawire.broker.groups.consumer.settings import Timing
 from kafkawire.broker.groups.coordinator import GroupCoordinator
 from kafkawire.broker.groups.offsets_log import OffsetsLog, coordinator_error
 from kafkawire.broker.groups.protocol import JoinResult, SyncResult
-from kafkawire.broker.groups.settings import GroupSettings
+from kafkawire.broker.groups.settings import GroupSettings, GroupTimings
 from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.broker.groups.share.service import ShareMemberships
 from kafkawire.broker.groups.steps import finish, finish_in_turns
 from kafkawire.broker.groups.streams.commits import check_streams_fetch
 from kafkawire.broker.groups.streams.creation import InternalTopics
 from kafkawire.broker.groups.streams.group import StreamsGroup
-from kafkawire.broker.groups.streams.settings import StreamsTiming
 from kafkawire.messages.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -75,13 +72,14 @@ class Groups:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._entries = OffsetsLog(node)
+        timings = GroupTimings(node.group_configs)
         self._coordinator = GroupCoordinator(
             GroupSettings.of(node.config),
             self._entries,
             topics=node.topics,
-            timing=self._timing,
-            streams_timing=self._streams_timing,
-            share_timing=self._share_timing,
+            timing=timings.consumer,
+            streams_timing=timings.streams,
+            share_timing=timings.share,
         )
         self.internal_topics = InternalTopics(node)
         """The internal topics of streams applications that are being created."""
@@ -121,7 +119,7 @@ class Groups:
             self._coordinator.unload()
         else:
             self.shares.topic_deleted(list(self), topic)
-            steps = self._coordinator.forgetting_topic(topic.name, self._now)
+            steps = self._coordinator.removals.forgetting_topic(topic.name, self._now)
             self._work_through(steps, f"offsets of the deleted topic {topic.name} are still kept")
         self._dispatch_replies()
 
@@ -260,7 +258,7 @@ class Groups:
 
     async def delete_offsets(self, group_id: str, places: Iterable[TopicPartition], context: RequestContext) -> Errors:
         """Forget offsets; the error of each partition."""
-        return await finish_in_turns(self._coordinator.deleting_offsets(group_id, places, self._now), context)
+        return await finish_in_turns(self._coordinator.removals.deleting_offsets(group_id, places, self._now), context)
 
     async def delete(self, group_id: str, context: RequestContext) -> ErrorCode:
         """Forget a group without members."""
@@ -270,7 +268,7 @@ class Groups:
                 await self.shares.end(group, context)
             except KafkaError as refusal:
                 return ErrorCode(refusal.code)
-        return await finish_in_turns(self._coordinator.deleting(group_id, self._now), context)
+        return await finish_in_turns(self._coordinator.removals.deleting(group_id, self._now), context)
 
     async def durable(self, group_ids: Iterable[str], context: RequestContext) -> None:
         """Wait until the disk has everything that was written about these groups, where that is promised."""
@@ -292,32 +290,6 @@ class Groups:
             self._rings_at += set_by
             self._coordinator.clock_was_set(set_by)
         return self._node.clock.now()
-
-    def _timing(self, group_id: str) -> Timing:
-        configs = self._node.group_configs
-        return Timing(
-            configs.integer(group_id, names.SESSION_TIMEOUT),
-            configs.integer(group_id, names.HEARTBEAT_INTERVAL),
-            configs.integer(group_id, names.ASSIGNMENT_INTERVAL),
-        )
-
-    def _streams_timing(self, group_id: str) -> StreamsTiming:
-        configs = self._node.group_configs
-        return StreamsTiming(
-            configs.integer(group_id, names.STREAMS_SESSION_TIMEOUT),
-            configs.integer(group_id, names.STREAMS_HEARTBEAT_INTERVAL),
-            configs.integer(group_id, names.STREAMS_ASSIGNMENT_INTERVAL),
-            configs.integer(group_id, names.STREAMS_INITIAL_DELAY),
-            configs.integer(group_id, names.STREAMS_STANDBYS),
-        )
-
-    def _share_timing(self, group_id: str) -> Timing:
-        configs = self._node.group_configs
-        return Timing(
-            configs.integer(group_id, names.SHARE_SESSION_TIMEOUT),
-            configs.integer(group_id, names.SHARE_HEARTBEAT_INTERVAL),
-            configs.integer(group_id, names.SHARE_ASSIGNMENT_INTERVAL),
-        )
 
     def _wait(self, group_id: str) -> _WaitingRequest:
         return _WaitingRequest(group_id, asyncio.get_running_loop().create_future())
@@ -355,7 +327,7 @@ class Groups:
         self._cleaning = self._node.clock.call_later(delay, self._clean)
 
     def _clean(self) -> None:
-        steps = self._coordinator.expiring(self._now)
+        steps = self._coordinator.removals.expiring(self._now)
         self._work_through(steps, "expired offsets are still kept", self._clean_later)
 
     def _work_through(self, steps: Steps[None], failure: str, then: Callable[[], None] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The settings of groups.
+"""The settings of groups: those of the broker, and the times of each group.
 
 Rules:
 - Values and defaults are Kafka's, except group.initial.rebalance.delay.ms: 0 here, 3000 in Kafka. A first consumer then
@@ -10,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
+from kafkawire.broker._config import group_settings as names
 from kafkawire.broker.groups.consumer.assignors import ASSIGNORS
-from kafkawire.broker.groups.consumer.settings import ConsumerSettings, MigrationPolicy
+from kafkawire.broker.groups.consumer.settings import ConsumerSettings, MigrationPolicy, Timing
+from kafkawire.broker.groups.streams.settings import StreamsTiming
 from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
+    from kafkawire.broker._config.group_settings import GroupConfigs
     from kafkawire.broker._config.settings import BrokerConfig
 
 _MINUTE: Final = 60_000
@@ -61,6 +64,38 @@ class GroupSettings:
             share_max_size=config.integer("group.share.max.size"),
             share_retry_ms=config.integer("group.share.initialize.retry.interval.ms"),
         )
+
+
+class GroupTimings:
+    """The times of a group: from its own configuration, or else the broker's."""
+
+    def __init__(self, configs: GroupConfigs) -> None:
+        self._configs = configs
+
+    def consumer(self, group_id: str) -> Timing:
+        """The times of a consumer group."""
+        return self._timing(group_id, names.SESSION_TIMEOUT, names.HEARTBEAT_INTERVAL, names.ASSIGNMENT_INTERVAL)
+
+    def share(self, group_id: str) -> Timing:
+        """The times of a share group."""
+        return self._timing(
+            *(group_id, names.SHARE_SESSION_TIMEOUT, names.SHARE_HEARTBEAT_INTERVAL, names.SHARE_ASSIGNMENT_INTERVAL)
+        )
+
+    def streams(self, group_id: str) -> StreamsTiming:
+        """The times of a streams group, and its standby tasks."""
+        configs = self._configs
+        return StreamsTiming(
+            configs.integer(group_id, names.STREAMS_SESSION_TIMEOUT),
+            configs.integer(group_id, names.STREAMS_HEARTBEAT_INTERVAL),
+            configs.integer(group_id, names.STREAMS_ASSIGNMENT_INTERVAL),
+            configs.integer(group_id, names.STREAMS_INITIAL_DELAY),
+            configs.integer(group_id, names.STREAMS_STANDBYS),
+        )
+
+    def _timing(self, group_id: str, session: str, interval: str, assignment: str) -> Timing:
+        configs = self._configs
+        return Timing(*(configs.integer(group_id, name) for name in (session, interval, assignment)))
 
 
 def _assignors(text: str) -> tuple[str, ...]:
