@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORKING: Final = """
 import ctypes, faulthandler, json, os, resource, signal, sys
-import kafkawire.broker._broker, kafkawire.broker._ops.process, kafkawire.broker._ops.metrics_http
+import kafkawire.broker._broker, kafkawire.broker._ops.process, kafkawire.broker._metrics.http
 import kafkawire.broker._config.sources
 import kafkawire.cli.commands.serve
 from kafkawire.broker._dispatch.registry import served_apis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kafkawire._codec.parts import ExternalBytes
 from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer
 from kafkawire.messages import api
 from kafkawire.records import BatchBuilder, read_batches

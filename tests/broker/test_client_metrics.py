@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kafkawire.broker._ops import metrics_page
-from kafkawire.broker._ops.metrics import LONGEST, OTHER, SHOWN, TRACKED, ClientMetrics, Metrics
-from kafkawire.broker._ops.metrics_page import GaugeLines
+from kafkawire.broker._metrics import page as metrics_page
+from kafkawire.broker._metrics.counters import LONGEST, OTHER, SHOWN, TRACKED, ClientMetrics, Metrics
+from kafkawire.broker._metrics.page import GaugeLines
 from kafkawire.client.blocking import Admin
 from kafkawire.testing import RunningBroker
 

@@ -11,8 +11,8 @@ from tests.broker.security.guarded_requests import CASES, Names
 
 from kafkawire import messages as m
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
-from kafkawire.broker._quotas.changes import alteration
 from kafkawire.broker._quotas.meters import Rate, TokenBucket
+from kafkawire.broker._quotas.service import alteration
 from kafkawire.broker._quotas.stored import CONSUMER, MUTATION, PRODUCER, REQUEST, Quota, StoredQuotas, entity_of
 from kafkawire.broker._security.peer import Peer, Principal
 

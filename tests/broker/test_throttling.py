@@ -14,8 +14,8 @@ from tests.broker.node_requests import batch
 
 from kafkawire import messages as m
 from kafkawire.broker import Broker
-from kafkawire.broker._quotas.changes import alteration
 from kafkawire.broker._quotas.connections import SETTING
+from kafkawire.broker._quotas.service import alteration
 from kafkawire.broker._quotas.stored import CONNECTIONS, CONSUMER, PRODUCER, entity_of
 from kafkawire.testing.manual_clock import ManualClock
 from kafkawire.wire import decode_response, encode_request

@@ -12,8 +12,8 @@ from tests.broker.raw_connection import Peer
 from kafkawire.broker._broker import Broker
 from kafkawire.broker._dispatch.turns import Turns
 from kafkawire.broker._fetch.watch import Watch
+from kafkawire.broker._metrics.http import MetricsPage
 from kafkawire.broker._ops.maintenance import Maintenance
-from kafkawire.broker._ops.metrics_http import MetricsPage
 from kafkawire.broker.apis import fetch as reading
 from kafkawire.messages import FetchRequest
 from kafkawire.testing import RunningBroker

@@ -14,8 +14,8 @@ from tests.messages.samples import random_message
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._node import Node
-from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.log.storage.memory import MemoryFiles

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from kafkawire.broker._metadata.journal.files import examine as examine_journal
     from kafkawire.broker._metadata.restoration import plan as plan_restoration
     from kafkawire.broker._metadata.topics import Topic
+    from kafkawire.broker._metrics.http import MetricsPage
     from kafkawire.broker._net.listeners import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, Endpoint
     from kafkawire.broker._node import Node
-    from kafkawire.broker._ops.metrics_http import MetricsPage
     from kafkawire.broker._ops.process import new_loop, own_process
     from kafkawire.broker._security.development_certificates import DevelopmentAuthority
     from kafkawire.broker._security.secure_start import SecureStart, secure_start
@@ -63,7 +63,7 @@ _SHARED = {
     "Endpoint": "_net.listeners",
     "HeldResponse": "_dispatch.registry",
     "JOURNAL": "_metadata.journal.files",
-    "MetricsPage": "_ops.metrics_http",
+    "MetricsPage": "_metrics.http",
     "Node": "_node",
     "NewTopic": "_metadata.changes",
     "RequestContext": "_dispatch.registry",

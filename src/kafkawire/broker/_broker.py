@@ -18,12 +18,12 @@ from kafkawire.broker._acls import changes as acl_changes
 from kafkawire.broker._clock import LoopClock
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._net.listeners import Endpoint, advertised, listening, protocols
 from kafkawire.broker._net.server import Server
 from kafkawire.broker._node import Node
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._ops.maintenance import Maintenance
-from kafkawire.broker._ops.metrics import Metrics
 from kafkawire.broker._security.listeners import Listeners
 from kafkawire.log.storage.files import DiskFiles
 from kafkawire.log.storage.memory import MemoryFiles

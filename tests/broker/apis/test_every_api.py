@@ -11,7 +11,7 @@ from tests.messages.samples import random_message
 
 from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer
 from kafkawire.messages import DescribeAclsRequest, Message
 from kafkawire.messages.errors import error_for

@@ -9,7 +9,7 @@ import pytest
 from tests.broker.node_requests import answer, ask, batch, begin, values
 
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.messages import FetchRequest, FetchResponse
 from kafkawire.messages._registry import api
 from kafkawire.messages.errors import ErrorCode

@@ -22,7 +22,7 @@ from tests.broker.share.share_requests import (
 )
 
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer
 from kafkawire.messages.errors import ErrorCode
 

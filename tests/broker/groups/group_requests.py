@@ -10,7 +10,7 @@ from tests.broker.groups.manual_coordinator import subscription
 from tests.broker.node_requests import answer, begin
 
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
-from kafkawire.broker._ops.metrics import Metrics
+from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,

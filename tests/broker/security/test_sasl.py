@@ -15,8 +15,8 @@ from tests.broker.raw_connection import Peer
 from tests.broker.security.secured import TlsPeer, tls_settings, trusting
 
 from kafkawire.broker import Broker
-from kafkawire.broker._ops import metrics_page
-from kafkawire.broker._ops.metrics_page import GaugeLines
+from kafkawire.broker._metrics import page as metrics_page
+from kafkawire.broker._metrics.page import GaugeLines
 from kafkawire.client import AuthenticationFailedError, ConfigResource, NewTopic, ResourceType
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.messages import (

@@ -26,7 +26,7 @@ from tests.broker.security.secured import authority, tls_settings
 from tests.broker.security.test_sasl import PLAIN
 from tests.broker.security.tokens import unsecured
 
-from kafkawire.broker._ops.metrics_page import GaugeLines, page
+from kafkawire.broker._metrics.page import GaugeLines, page
 from kafkawire.broker._security.oauth_exchange import UNSECURED
 from kafkawire.cli.main import main
 from kafkawire.client import ConfigResource, ResourceType

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from kafkawire._codec.parts import Part
     from kafkawire._codec.plan import Shape
     from kafkawire.broker._dispatch.registry import Handler, Response
+    from kafkawire.broker._metrics.counters import ApiMetrics, Metrics
     from kafkawire.broker._node import Node
-    from kafkawire.broker._ops.metrics import ApiMetrics, Metrics
     from kafkawire.broker._security.peer import Peer
 
     Serve = Callable[[], Response | Awaitable[Response]]

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._dispatch.dispatcher import Dispatcher
+    from kafkawire.broker._metrics.counters import Metrics
     from kafkawire.broker._net.listeners import Endpoint
-    from kafkawire.broker._ops.metrics import Metrics
     from kafkawire.broker._security.listeners import ListenerSecurity
 
 SWEEP_SECONDS: Final = 5.0

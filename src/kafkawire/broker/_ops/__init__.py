@@ -1,1 +1,1 @@
-"""Running a broker: its log lines, metrics, maintenance, fsyncs and event loop."""
+"""Running a broker: its log lines, maintenance, fsyncs and event loop."""

@@ -4,21 +4,30 @@ Rules:
 - A kind without any quota costs nothing: `is_metering` is False, and no request has a `ClientQuotas`.
 - A meter belongs to those who share a quota. A changed quota acts at once, on the values recorded before.
 - Meters that were not used for MOST_IDLE_MS are dropped. So the number of meters is bounded by the clients of an hour.
+- A change of quotas is written to the journal first, and is in force afterwards.
 - request_percentage is the time of the loop that a request took, 100 for one second per second. Waiting does not count.
 - The throttle time of requests is at most one sample, as in Kafka. Those of bytes and mutations have no limit.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._quotas.meters import Rate, TokenBucket
-from kafkawire.broker._quotas.stored import CONNECTIONS, CONSUMER, MUTATION, PRODUCER, REQUEST, StoredQuotas
+from kafkawire.broker._quotas.stored import CONNECTIONS, CONSUMER, MUTATION, PRODUCER, REQUEST, StoredQuotas, record_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kafkawire.broker._clock import Clock
     from kafkawire.broker._config.settings import BrokerConfig
-    from kafkawire.broker._quotas.stored import Quota
+    from kafkawire.broker._node import Node
+    from kafkawire.broker._quotas.stored import Entity, Quota
+    from kafkawire.log import BackgroundWork
+
+    Change = tuple[Entity, str, float | None]
 
 MOST_IDLE_MS: Final = 3_600_000
 SWEEP_MS: Final = 60_000
@@ -207,3 +216,18 @@ def is_exempt(api_key: int | None, version: int, request: Any) -> bool:
 
 def _metered(quotas: Quotas, key: str, quota: Quota | None) -> tuple[float, Rate] | None:
     return None if quota is None else (quota.value, quotas.rate(key, quota))
+
+
+def alteration(node: Node, changes: Sequence[Change]) -> BackgroundWork[None]:
+    """Set values, or remove them (None); values that are set already are not written again."""
+    stored = node.quotas.stored
+    effective = [
+        (entity, key, value) for entity, key, value in changes if stored.values.get(entity, {}).get(key) != value
+    ]
+    if not effective:
+        return
+    yield partial(node.journal.write, [record_of(*each) for each in effective])
+    for entity, key, value in effective:
+        stored.set(entity, key, value)
+    node.quotas.changed()
+    log_event("quotas changed", count=len(effective), total=len(stored))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._acls.entries import canonical_host
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
-from kafkawire.broker._quotas.changes import alteration
+from kafkawire.broker._quotas.service import alteration
 from kafkawire.broker._quotas.stored import IP, check_entity, check_value, entity_of
 from kafkawire.messages import AlterClientQuotasResponse
 from kafkawire.messages.errors import InvalidRequestError, KafkaError, PolicyViolationError

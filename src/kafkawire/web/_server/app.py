@@ -8,28 +8,57 @@ Rules:
 from __future__ import annotations
 
 import logging
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match, Route
 
 from kafkawire import __version__
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import workspace_of
-from kafkawire.web._server.rooms import Room
 from kafkawire.web._server.static import ROUTES as STATIC
 from kafkawire.web._server.uploads import ROUTES as UPLOADS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
     from kafkawire.web._server.workspace import Workspace
 
 _log = logging.getLogger("kafkawire.web")
+
+
+class Room(BaseRoute):
+    """The routes below a path, from the `ROUTES` of modules of this package."""
+
+    def __init__(self, prefixes: tuple[str, ...], *modules: str) -> None:
+        self._prefixes, self._modules = prefixes, modules
+
+    @cached_property
+    def _routes(self) -> list[BaseRoute]:
+        return [route for name in self._modules for route in import_module(f"kafkawire.web.{name}").ROUTES]
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether one of the routes fits; it is kept in the scope."""
+        partial: tuple[Match, dict[str, Any]] = (Match.NONE, {})
+        if scope["type"] == "http" and scope["path"].startswith(self._prefixes):
+            for route in self._routes:
+                match, child = route.matches(scope)
+                if match is Match.FULL:
+                    return match, {**child, "room": route}
+                if match is Match.PARTIAL and partial[0] is Match.NONE:
+                    partial = (match, {**child, "room": route})
+        return partial
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the route that fits answer."""
+        await scope["room"].handle(scope, receive, send)
 
 
 def about(request: Request) -> Response:

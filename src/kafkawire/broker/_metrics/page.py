@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkawire.broker._ops.metrics import BOUNDS
+from kafkawire.broker._metrics.counters import BOUNDS
 from kafkawire.messages.errors import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kafkawire.broker._coordinator import Gauge
-    from kafkawire.broker._ops.metrics import ApiMetrics, Metrics
+    from kafkawire.broker._metrics.counters import ApiMetrics, Metrics
 
 
 def page(metrics: Metrics, gauges: GaugeLines) -> str:

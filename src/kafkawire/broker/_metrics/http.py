@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._coordinator import Gauge
 from kafkawire.broker._dispatch.turns import TurnBudget
+from kafkawire.broker._metrics.page import GaugeLines, page
 from kafkawire.broker._net.listeners import CannotListenError, Endpoint
-from kafkawire.broker._ops.metrics_page import GaugeLines, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

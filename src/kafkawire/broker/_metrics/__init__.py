@@ -1,0 +1,1 @@
+"""Metrics of the broker: counters, their page, and its server."""
