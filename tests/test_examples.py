@@ -15,7 +15,7 @@ from kafkawire._native import twins
 
 pytestmark = pytest.mark.twin
 
-LEFT_OUT = ("kafkawire._rich", "kafkawire.spark.", "kafkawire.__main__", "tools.generate.__main__", *twins())
+LEFT_OUT = ("kafkawire.spark.", "kafkawire.__main__", "tools.generate.__main__", *twins())
 MODULES = sorted(
     module.name
     for package in (kafkawire, tools.generate)

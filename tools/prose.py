@@ -6,7 +6,7 @@ Rules:
   headings may.
 - Some words have a technical word instead: see WORDS.
 - A sentence has at most LONGEST words. A list, a table row and a colon end a sentence here.
-- Generated pages, the modules of rich, and the texts of Apache Kafka's own errors and settings are not ours.
+- Generated pages and the texts of Apache Kafka's own errors and settings are not ours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ("*.md", "docs/*.md", "docs/design/*.md", "docs/guides/*.md", "docs/reference/*.md", "examples/**/*.md")
 SOURCES: Final = ("src", "examples", "tools", "tests", "torture", "benchmarks")
 NOT_OURS: Final = {"SUPPORTED.md", "src/kafkawire/messages/_error_names.py", "tools/generate/stubs.py"}
-NOT_OURS_BELOW: Final = "src/kafkawire/_rich/"
 FAULTY_ON_PURPOSE: Final = {"tools/prose.py", "tests/test_prose.py"}
 START: Final = re.compile(r"(?:Who|Whoever|What|Whatever|Where|Wherever|Which|Whichever)\b")
 COMPARATIVES: Final = "longer|more|less|later|earlier|other|better|worse|larger|such"
@@ -128,10 +127,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools.prose", description="Find sentences that the style forbids.")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="Python or Markdown files (default: all)")
     named = [path.resolve() for path in parser.parse_args(arguments).files]
-    found = {path for pattern in (*(f"{folder}/**/*.py" for folder in SOURCES), *PAGES) for path in ROOT.glob(pattern)}
-    names = sorted({path.relative_to(ROOT).as_posix() for path in found} - NOT_OURS - FAULTY_ON_PURPOSE)
+    found = sorted(
+        {path for pattern in (*(f"{folder}/**/*.py" for folder in SOURCES), *PAGES) for path in ROOT.glob(pattern)}
+    )
     count = 0
-    for path in named or [ROOT / name for name in names if not name.startswith(NOT_OURS_BELOW)]:
+    for path in named or [each for each in found if str(each.relative_to(ROOT)) not in NOT_OURS | FAULTY_ON_PURPOSE]:
         for fault in faults_of(path):
             count += 1
             print(f"{fault.path.relative_to(ROOT)}:{fault.line}: {fault.reason}\n    {fault.sentence[:200]}")

@@ -22,6 +22,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("py4j", "pyspark"), "spark"),
     **dict.fromkeys(("fastavro", "jsonschema", "protobuf"), "values"),
     "cryptography": "security",
+    "rich": "terminal",
     **dict.fromkeys(("starlette", "uvicorn"), "ui"),
     "uvloop": "server",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -118,3 +119,32 @@ print(json.dumps(found))
     assert "pip install 'kafkawire[spark]'" in missing["spark.LagListener"] or "arrow" in missing["spark.LagListener"]
     assert {name.partition(".")[0] for name in missing} <= {"records", "client", "inspect", "spark"}
     assert "client.Consumer" not in missing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["api", "--help"], "usage: kafkawire api [-h] list|show|matrix ...\r\n"),
+        (
+            ["errors", "74"],
+            "  meaning  The client has an older leader epoch of this partition; fetch metadata first.\r\n",
+        ),
+        (["api", "matrix", "Heartbeat"], "Heartbeat"),
+    ],
+    ids=["help", "fields", "table"],
+)
+def test_a_terminal_without_rich_shows_plain_lines(core: dict[str, str], arguments: list[str], expected: str) -> None:
+    code = "from kafkawire.cli.main import main; raise SystemExit(main())"
+    control, terminal = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=core, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(control, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(control)
+    assert process.wait(60) == 0, shown
+    assert expected in shown.decode()

@@ -32,7 +32,7 @@ GUARDED = {Path("broker/_net/send_queue.py"): {"os.sendfile"}}  # reached only w
 IMPORT_ALL = """
 import pkgutil, importlib, kafkawire
 for module in pkgutil.walk_packages(kafkawire.__path__, "kafkawire."):
-    if not module.name.endswith("__main__") and not module.name.startswith("kafkawire._rich._win"):
+    if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 import os, socket
 assert not hasattr(os, "pwritev") and not hasattr(socket.socket, "sendmsg")

@@ -1,4 +1,4 @@
-"""Writes or checks the files that derive from the schemas, the diagnosis rules and rich: `python -m tools.generate`.
+"""Writes the files that derive from the schemas and the diagnosis rules, or checks them: `python -m tools.generate`.
 
 Rules:
 - Run from the root of a checkout. `--check` changes nothing. It fails if a file is out of date, missing or left over,
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from kafkawire.messages._schema_files import SCHEMAS
 from tools.generate import error_names
-from tools.generate.bundled_rich import render_rich
 from tools.generate.reference import render_reference, render_supported, served_versions, vector_versions
 from tools.generate.rules import render_rules
 from tools.generate.schema_format import format_schema
@@ -32,8 +31,6 @@ def generated(root: Path) -> Iterator[tuple[Path, str]]:
     yield root / "SUPPORTED.md", render_supported(vector_versions(vectors), served_versions())
     for name, text in render_reference():
         yield root / "docs/protocol" / name, text
-    for name, text in render_rich():
-        yield root / "src/kafkawire/_rich" / name, text
     page = root / "docs/inspect.md"
     yield page, render_rules(page.read_text(encoding="utf-8"))
 
@@ -48,7 +45,7 @@ def problems(root: Path) -> Iterator[str]:
     for path, text in expected.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             yield f"{path.relative_to(root)} is out of date: run `make generate`"
-    for path in (*(root / "docs/protocol").rglob("*.md"), *(root / "src/kafkawire/_rich").rglob("*.py")):
+    for path in (root / "docs/protocol").rglob("*.md"):
         if path not in expected:
             yield f"{path.relative_to(root)} is left over: delete it"
     for path in schema_files():

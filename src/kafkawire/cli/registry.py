@@ -40,12 +40,13 @@ class HelpParser(argparse.ArgumentParser):
     """A parser whose help has headings and options in colour where a person reads it."""
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        from kafkawire.cli._support.output import console, uses_rich
+
         stream = cast("TextIO", file or sys.stderr)
-        if not isinstance(stream, io.TextIOBase) or not stream.isatty():
+        if not isinstance(stream, io.TextIOBase) or not uses_rich(stream):
             super()._print_message(message, file)
             return
-        from kafkawire._rich.text import Text
-        from kafkawire.cli._support.output import console
+        from rich.text import Text
 
         text = Text(message)
         text.highlight_regex(r"(?m)^[a-z][\w ]*:", "bold")

@@ -2,7 +2,7 @@
 
 Rules:
 - On a terminal, rich prints tables: it wraps long texts, and columns without room are left out and named. Into a pipe,
-  every row is one line.
+  and without the extra `terminal`, every row is one line.
 - The first rows of a table determine its layout, and later rows widen it. So a long table is printed while it is read.
 - `--json` prints one object per line, keyed by column, and nothing else.
 - Colours are used only on a terminal, and never with NO_COLOR set or TERM=dumb.
@@ -18,6 +18,7 @@ import os
 import sys
 import time
 import unicodedata
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self, TextIO
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kafkawire._rich.console import Console
-    from kafkawire._rich.progress import Progress as Bar
+    from rich.console import Console
+    from rich.progress import Progress as Bar
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
 _STYLES: Final[dict[Style, str]] = {
@@ -88,7 +89,7 @@ def print_rows(
             column = [row[index] for row in cells]
             natural[index] = max(natural[index], *map(display_width, column), 0)
             numeric[index] = numeric[index] and bool(column) and all(map(_is_number, column))
-        show = _print_table if stream.isatty() else _print_lines
+        show = _print_table if uses_rich(stream) else _print_lines
         show(columns, cells, natural, numeric, stream, headed=not is_headed)
         is_headed = True
 
@@ -121,8 +122,8 @@ def _print_table(
     headed: bool,
 ) -> None:
     """Print rows for a person: long texts are wrapped, and the last columns are left out if the rest does not fit."""
-    from kafkawire._rich.table import Table
-    from kafkawire._rich.text import Text
+    from rich.table import Table
+    from rich.text import Text
 
     out = console(stream)
     least = [width if right else min(width, _NARROWEST) for width, right in zip(widths, numeric, strict=True)]
@@ -144,14 +145,14 @@ def _print_table(
 def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) -> None:
     """Print one line per field, with names aligned and long values wrapped on a terminal."""
     stream = stream or sys.stdout
-    if not stream.isatty():
+    if not uses_rich(stream):
         widest = max((display_width(name) for name in fields), default=0)
         for name, value in fields.items():
             print(f"{_GAP}{name}{' ' * (widest - display_width(name))}{_GAP}{_cell(value)}", file=stream)
         return
-    from kafkawire._rich.padding import Padding
-    from kafkawire._rich.table import Table
-    from kafkawire._rich.text import Text
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
 
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
@@ -161,9 +162,23 @@ def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) 
     console(stream).print(Padding(grid, (0, 0, 0, len(_GAP))))
 
 
+def uses_rich(stream: TextIO) -> bool:
+    """Whether rich prints to the stream: a person reads it, and the extra `terminal` is installed."""
+    return stream.isatty() and _has_rich()
+
+
+@cache
+def _has_rich() -> bool:
+    try:
+        import rich  # noqa: F401 (the question is whether this works)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def console(stream: TextIO) -> Console:
     """Rich's console on a terminal, with our rules for colours; rich is imported only if a person looks."""
-    from kafkawire._rich.console import Console
+    from rich.console import Console
 
     colours: Literal["auto"] | None = "auto" if shows_colours(stream) else None
     return Console(file=stream, force_terminal=True, color_system=colours, highlight=False, markup=False, emoji=False)
@@ -224,7 +239,9 @@ class Progress:
         """Count more work as done."""
         self._done += count
         if self._shown and self._clock() >= self._next_draw:
-            self._draw()
+            self._shown = uses_rich(self._stream)
+            if self._shown:
+                self._draw()
 
     def amounts(self) -> str:
         """The amount of work, its rate, and the time left."""
@@ -244,8 +261,8 @@ class Progress:
         self._next_draw = self._clock() + _INTERVAL
 
     def _start(self) -> Bar:
-        from kafkawire._rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from kafkawire._rich.progress import Progress as Bar
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
 
         bars = (BarColumn(20), TaskProgressColumn()) if self._total else ()
         text = TextColumn("{task.description}", markup=False)
