@@ -46,3 +46,19 @@ def test_a_value_that_the_broker_refuses(broker: Topics, capsys: pytest.CaptureF
 def test_arguments_that_are_not_a_change_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["configs", "set", "topic", "t", "retention.ms"]) == 2
     assert "expected NAME=VALUE" in capsys.readouterr().err
+
+
+def test_topics_are_named_by_lists_and_patterns(broker: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown() -> set[tuple[str, str]]:
+        assert main(["configs", "describe", "topic", "listed-*", "-b", broker.bootstrap, "--json"]) == 0
+        rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+        return {(row["topic"], row["value"]) for row in rows if row["name"] == "retention.ms"}
+
+    for name in ("listed-a", "listed-b", "listed-c"):
+        broker.create_topic(name)
+    configs(broker, capsys, "set", "topic", "listed-[ab]", "retention.ms=7")
+    until(lambda: shown() == {("listed-a", "7"), ("listed-b", "7")})
+    configs(broker, capsys, "unset", "topic", "listed-a,listed-c", "retention.ms")
+    until(lambda: shown() == {("listed-b", "7")})
+    assert main(["configs", "describe", "topic", "no-such-*", "-b", broker.bootstrap]) == 1
+    assert "no topic 'no-such-*'" in capsys.readouterr().err

@@ -230,3 +230,20 @@ def test_every_command_keeps_the_contract(summary: commands.Summary) -> None:
     assert "\n" not in summary.help
     assert len(summary.help) <= 100
     assert commands.parser_for(summary.name, command).prog == f"kafkawire {summary.name}"
+
+
+def test_an_unknown_option_of_a_verb_shows_the_usage_of_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", "describe", "app", "--offsets"]) == 2
+    assert capsys.readouterr().err.startswith("usage: kafkawire groups describe [-h]")
+
+
+def test_a_missing_verb_is_an_error_that_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics"]) == 2
+    assert "expected list, describe, create, grow, delete or offsets\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("when", ["-2h", "@-2h", "12:30", "@12:30", "@2026-01-31T12:00", "@1700000000000"])
+def test_times_have_one_syntax(when: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "missing.pcap")
+    assert main(["inspect", missing, "--since", when]) == 1
+    assert capsys.readouterr().err == f"kafkawire: {missing}: No such file or directory\n"

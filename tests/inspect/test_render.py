@@ -84,6 +84,22 @@ def test_on_a_terminal_lines_fit_its_width() -> None:
         assert max(len(line) for line in lines(explain_records(builder.build()), width=width)) <= width
 
 
+@pytest.mark.parametrize(
+    ("width", "heading", "left_out"),
+    [
+        (80, ["offset", "bytes", "field", "value"], "types"),
+        (60, ["offset", "field", "value"], "types and bytes"),
+        (40, ["offset", "field", "value"], "types and bytes"),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_columns(width: int, heading: list[str], left_out: str) -> None:
+    shown = lines(explain_request(FRAME), width=width)
+    assert shown[0].split() == heading
+    assert max(map(len, shown)) <= width
+    assert shown[-1] == f"(no room for {left_out})"
+    assert any(line.endswith("3 (Metadata)") for line in shown)
+
+
 def test_unpacked_bytes_have_offsets_of_their_own() -> None:
     builder = BatchBuilder(compression="gzip")
     builder.append(None, b"hello")

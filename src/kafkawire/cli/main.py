@@ -22,6 +22,7 @@ from kafkawire.cli.registry import (
     SettingError,
     UsageError,
     load,
+    parse,
     parser_for,
     render_examples,
     summaries,
@@ -77,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
         return _front_page(arguments)
     command = load(arguments[0])
     parser = parser_for(arguments[0], command)
-    parsed = parser.parse_args(with_verb(command, parser, arguments[1:]))
+    parsed = parse(parser, with_verb(command, parser, arguments[1:]))
     try:
         return command.run(parsed)
     except SettingError:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol, TextIO, cast
 
 from kafkawire.exceptions import KafkaWireError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _FOLDER = Path(__file__).with_name("commands")
+_NEGATIVE: Final = re.compile(r"-(?:\d+[a-z]?|\d*\.\d+)$")
+"""A negative number, or a time in the past."""
 
 
 class UsageError(KafkaWireError):
@@ -37,7 +40,20 @@ class SettingError(UsageError):
 
 
 class HelpParser(argparse.ArgumentParser):
-    """A parser whose help has headings and options in colour where a person reads it."""
+    """A parser whose help has headings and options in colour where a person reads it.
+
+    A value such as -2h is a time, not an option. Without a verb, the error lists the verbs.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = _NEGATIVE
+
+    def error(self, message: str) -> NoReturn:
+        verbs = list(_verbs(self))
+        if verbs and message.startswith("the following arguments are required"):
+            message = f"expected {', '.join(verbs[:-1])} or {verbs[-1]}"
+        super().error(message)
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         from kafkawire.cli._support.output import console, uses_rich
@@ -106,6 +122,15 @@ def with_verb(command: Command, parser: argparse.ArgumentParser, arguments: list
     if default is None or not arguments or arguments[0].startswith("-"):
         return arguments
     return arguments if arguments[0] in _verbs(parser) else [default, *arguments]
+
+
+def parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """The values of the arguments; an unknown one is an error with the usage of the verb."""
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        verb = _verbs(parser).get(getattr(parsed, "verb", ""), parser)
+        verb.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return parsed
 
 
 def _verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -27,7 +27,8 @@ GOALS: Final = "earliest, latest, current, an offset, +N, -N, or @TIME (@2026-01
 def find_offsets(
     admin: Admin, places: list[TopicPartition], goal: str, committed: dict[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """The offset of a goal in each partition."""
+    """The offset of a goal in each partition. The words of `consume -o` are goals too."""
+    goal = {"beginning": "earliest", "end": "latest"}.get(goal, goal)
     first, last = _at(admin, places, EARLIEST), _at(admin, places, LATEST)
     if goal == "earliest":
         wanted = first

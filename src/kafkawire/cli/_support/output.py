@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console
+    from rich.live import Live
     from rich.progress import Progress as Bar
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
@@ -139,7 +140,11 @@ def _print_table(
         table.add_row(*map(Text, row[:shown]))
     out.print(table)
     if headed and shown < len(columns):
-        print(f"(no room for {', '.join(columns[shown:])}; --json prints all columns)", file=sys.stderr)
+        note = f"(no room for {', '.join(columns[shown:])}; --json prints all columns)"
+        if sys.stderr.isatty():
+            console(sys.stderr).print(Text(note))
+        else:
+            print(note, file=sys.stderr)
 
 
 def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) -> None:
@@ -357,3 +362,35 @@ def _json_value(value: object) -> object:
 
 def _is_number(cell: str) -> bool:
     return cell == "-" or cell.removeprefix("-").replace(".", "", 1).isdecimal()
+
+
+class StateLine:
+    """A state on one line of the terminal, which is removed at the end. Without rich or a terminal nothing is shown.
+
+    >>> with StateLine() as line:
+    ...     line.show("starting Spark ...")
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, text: str) -> None:
+        """Show this text instead of the one before."""
+        if not uses_rich(self._stream):
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        line = Text(text, no_wrap=True, overflow="ellipsis")
+        if self._live is None:
+            self._live = Live(console=console(self._stream), auto_refresh=False, transient=True)
+            self._live.start()
+        self._live.update(line, refresh=True)

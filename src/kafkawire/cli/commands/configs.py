@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.clients import add_client_options, client_config, pair
+from kafkawire.cli._support.topic_names import find_topics, is_pattern, split_names
 
 if TYPE_CHECKING:
     import argparse
+
+    from kafkawire.client.blocking import Admin
 
 HELP = "show and change the configs of topics, brokers, groups and client metrics"
 EXAMPLES = (
     "kafkawire configs describe topic orders",
     "kafkawire configs set topic orders retention.ms=3600000",
-    "kafkawire configs unset topic orders retention.ms",
+    "kafkawire configs unset topic 'orders,test-*' retention.ms",
     "kafkawire configs describe broker 0 --all --json",
     "kafkawire configs set client-metrics lag metrics=org.apache.kafka.consumer. interval.ms=10000",
     "kafkawire configs list client-metrics",
@@ -39,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         verb.add_argument(
             "name",
             metavar="NAME",
-            help="the name of the topic, group or subscription, or the id of the broker (empty for all brokers)",
+            help="topic, list of topics with commas or pattern; group, subscription, or id of a broker (empty for all)",
         )
         if name == "describe":
             verb.add_argument("-a", "--all", action="store_true", help="show configs with default values too")
@@ -57,24 +60,37 @@ def run(args: argparse.Namespace) -> int:
 
     if args.verb == "list":
         return _list(args)
-    resource = ConfigResource(ResourceType[args.kind.upper().replace("-", "_")], args.name)
+    kind = ResourceType[args.kind.upper().replace("-", "_")]
     changes: dict[str, str | None] = {}
     if args.verb == "set":
         changes = dict(pair(text, "configs set") for text in args.changes)
     elif args.verb == "unset":
         changes = dict.fromkeys(args.changes)
     with Admin(client_config(args)) as admin:
+        names = _topics(admin, args.name) if kind is ResourceType.TOPIC else [args.name]
+        resources = [ConfigResource(kind, name) for name in names]
         if changes:
-            admin.alter_configs(resource, changes)
+            for resource in resources:
+                admin.alter_configs(resource, changes)
             return 0
-        entries = admin.describe_configs([resource])[resource]
+        found = admin.describe_configs(resources)
     rows = [
-        (entry.name, entry.value, entry.source.name.lower(), entry.is_read_only)
-        for entry in sorted(entries.values(), key=lambda each: each.name)
+        (resource.name, entry.name, entry.value, entry.source.name.lower(), entry.is_read_only)
+        for resource in resources
+        for entry in sorted(found[resource].values(), key=lambda each: each.name)
         if args.all or not entry.is_default
     ]
-    output.print_rows(("name", "value", "source", "read_only"), rows, as_json=args.json)
+    columns = (args.kind, "name", "value", "source", "read_only")
+    several = int(len(resources) == 1)  # the name of the only resource is not repeated in each row
+    output.print_rows(columns[several:], (row[several:] for row in rows), as_json=args.json)
     return 0
+
+
+def _topics(admin: Admin, text: str) -> list[str]:
+    """The topics of a name, a list or a pattern; the broker itself refuses a name without a topic."""
+    if not any(is_pattern(name) for name in split_names([text])):
+        return split_names([text])
+    return [topic.name for topic in find_topics(admin, [text])]
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ Rules:
 - An offset in decompressed bytes has the prefix `>`.
 - A fault is on the line after its bytes. The description of a field is on the line after it, if it is asked for.
 - The type of a node with children may exceed its column, because only a count follows it.
+- On a narrow terminal the types are left out, then the bytes, and names are cut. The last line says so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _GAP: Final = "  "
 _FEWEST_BYTES: Final = 4
-_NARROWEST_VALUE: Final = 24
+_CROWDED_VALUE: Final = 12
 _WIDEST_VALUE: Final = 100
 _USUAL_KIND: Final = 16
 _COMFORTABLE_VALUE: Final = 45  # a timestamp and its time
@@ -48,6 +49,8 @@ def render_text(
     yield columns.heading()
     for line in lines:
         yield from columns.rows(line)
+    if columns.left_out:
+        yield paint(f"(no room for {' and '.join(columns.left_out)})", "dim")
 
 
 class _Columns:
@@ -67,7 +70,18 @@ class _Columns:
         if width is not None and others + self._hex_width() + _COMFORTABLE_VALUE > width:
             self.bytes = _FEWEST_BYTES
         left = _WIDEST_VALUE if width is None else width - others - self._hex_width()
-        self.value = max(_NARROWEST_VALUE, left)
+        self.left_out: list[str] = []
+        if full:
+            left = _WIDEST_VALUE
+        if left < _CROWDED_VALUE:
+            left += self.kind + len(_GAP)
+            self.left_out.append("types")
+        if left < _CROWDED_VALUE:
+            left += self._hex_width() + len(_GAP)
+            self.left_out.append("bytes")
+        if left < _CROWDED_VALUE:
+            self.label = max(_CROWDED_VALUE, self.label + left - _CROWDED_VALUE)
+        self.value = max(_CROWDED_VALUE, left)
 
     def heading(self) -> str:
         cells = (
@@ -77,14 +91,19 @@ class _Columns:
             f"{'type':{self.kind}}",
             "value",
         )
-        return self.paint(_GAP.join(cells), "bold")
+        return self.paint(_GAP.join(self._shown(cells)), "bold")
+
+    def _shown(self, cells: tuple[str, str, str, str, str]) -> list[str]:
+        offset, raw, label, kind, value = cells
+        shown = [offset, *([] if "bytes" in self.left_out else [raw]), label]
+        return [*shown, *([] if "types" in self.left_out else [kind]), value]
 
     def rows(self, line: Line) -> Iterator[str]:
         paint, hexes = self.paint, self._hex_width()
         pairs = ["??" if at in line.unknown else f"{byte:02x}" for at, byte in enumerate(line.raw)]
         rows = [pairs[at : at + self.bytes] for at in range(0, len(pairs), self.bytes)] or [[]]
         cut = not self.full and (line.more or len(rows) > 1)
-        label = f"{line.label:{self.label}}"
+        label = f"{line.label if self.full else _cut(line.label, self.label):{self.label}}"
         cells = (
             paint(f"{line.offset:>{self.offset}}", "dim"),
             paint(f"{_hex(rows[0], cut, hexes):{hexes}}", "cyan"),
@@ -92,7 +111,7 @@ class _Columns:
             paint(f"{line.kind:{self.kind}}", "dim"),
             self._value(line),
         )
-        yield _GAP.join(cells).rstrip()
+        yield _GAP.join(self._shown(cells)).rstrip()
         if self.full:
             for row in rows[1:]:
                 yield f"{'':{self.offset}}{_GAP}{paint(' '.join(row), 'cyan')}"
@@ -107,7 +126,8 @@ class _Columns:
         return self.bytes * 3 - 1
 
     def _value(self, line: Line) -> str:
-        room = None if self.full else max(8, self.value - max(0, len(line.kind) - self.kind))
+        excess = 0 if "types" in self.left_out else max(0, len(line.kind) - self.kind)
+        room = None if self.full else max(0, self.value - excess)
         text = _cut(line.value, room) if isinstance(line.value, Plain) else value_text(line.value, room)
         note = visible(line.note)
         if note and text and room is not None:

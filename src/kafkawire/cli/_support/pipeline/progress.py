@@ -2,8 +2,8 @@
 
 Rules:
 - A run has one progress bar per stage, over the size of the input. Its label counts the findings so far.
-- A stream has one line, which is redrawn on a terminal. Otherwise a line is written when rows were read, at most every
-  ten seconds.
+- A stream has one line, which rich redraws on a terminal. Otherwise a line is written when rows were read, at most
+  every ten seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from kafkawire.cli._support import output
-from kafkawire.cli._support.output import Progress
+from kafkawire.cli._support.output import Progress, StateLine, uses_rich
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,12 +29,9 @@ _REPEAT: Final = 10.0
 @contextmanager
 def status(text: str) -> Iterator[None]:
     """Show a line on the terminal within the block."""
-    shown = sys.stderr.isatty()
-    print(text if shown else "", end="", file=sys.stderr, flush=True)
-    try:
+    with StateLine() as line:
+        line.show(text)
         yield
-    finally:
-        print("\r\x1b[K" if shown else "", end="", file=sys.stderr, flush=True)
 
 
 class Stages:
@@ -71,7 +68,8 @@ class StreamLine:
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream or sys.stderr, clock
-        self._is_terminal = self._stream.isatty()
+        self._is_terminal = uses_rich(self._stream)
+        self._line = StateLine(self._stream)
         self._next = clock()
         self._state: StreamState | None = None
         self._shown_rows = 0
@@ -85,18 +83,14 @@ class StreamLine:
     def end(self) -> None:
         """Remove the line from a terminal; otherwise write the last state, if it is new."""
         if self._is_terminal:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+            self._line.__exit__()
         elif self._state is not None:
             self._show(self._state)
 
     def _show(self, state: StreamState) -> None:
         rows = sum(state.rows.values())
         if self._is_terminal:
-            import shutil
-
-            room = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r{stream_line(state)[:room]}\x1b[K")
+            self._line.show(stream_line(state))
         elif rows > self._shown_rows:
             self._stream.write(f"{stream_line(state)}\n")
         else:
