@@ -23,6 +23,7 @@ from kafkawire.broker._config.settings import BROKER_RESOURCE, SCOPES, TOPIC_RES
 from kafkawire.broker._metadata.journal.records import records
 from kafkawire.broker._metadata.journal.state import config_records, partition_records
 from kafkawire.broker._metadata.topics import Topic
+from kafkawire.broker._ops import threads
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._security.scram_users import NUMBERS, ScramCredential, record_of
 from kafkawire.log import run_steps as run
@@ -84,19 +85,8 @@ class Changes:
             await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _run(self, work: BackgroundWork[T]) -> T:
-        loop = asyncio.get_running_loop()
         async with self._lock:
-            try:
-                step = next(work)
-                while True:
-                    try:
-                        await loop.run_in_executor(None, step)
-                    except Exception as error:
-                        step = work.throw(error)
-                    else:
-                        step = next(work)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]  # what the generator returned
+            return await threads.run(work)
 
     def creation(self, wanted: Sequence[NewTopic]) -> BackgroundWork[list[Topic | KafkaError]]:
         """Create topics; returns for each the topic, or the error."""

@@ -8,7 +8,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@overload
+async def run(work: BackgroundWork[T]) -> T: ...
+@overload
+async def run(work: BackgroundWork[T], may_go_on: Callable[[], bool]) -> T | None: ...
 async def run(work: BackgroundWork[T], may_go_on: Callable[[], bool] | None = None) -> T | None:
     """The result of long work; None if it could not continue."""
     loop = asyncio.get_running_loop()

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
-from kafkawire.broker.apis.share_group_heartbeat import check_member_id, check_share_protocol
+from kafkawire.broker.apis.share_group_heartbeat import session_key
 from kafkawire.broker.share.acknowledging import acknowledge
-from kafkawire.broker.share.sessions import FINAL, INITIAL, SessionKey
+from kafkawire.broker.share.sessions import FINAL, INITIAL
 from kafkawire.messages import ShareAcknowledgeResponse
-from kafkawire.messages.errors import InvalidRequestError, InvalidShareSessionEpochError
+from kafkawire.messages.errors import InvalidShareSessionEpochError
 from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
@@ -32,12 +32,7 @@ def refuse(request: ShareAcknowledgeRequest, refusal: Refusal, context: RequestC
 
 @serves("ShareAcknowledge", versions=Versions(1, 2), refuse=refuse)
 async def handle(node: Node, request: ShareAcknowledgeRequest, context: RequestContext) -> ShareAcknowledgeResponse:
-    check_share_protocol(node)
-    if request.group_id is None:
-        raise InvalidRequestError("Invalid group id in the request.")
-    check_member_id(request.member_id)
-    assert request.member_id is not None
-    key = SessionKey(request.group_id, request.member_id)
+    key = session_key(node, request)
     if request.share_session_epoch == INITIAL:
         raise InvalidShareSessionEpochError("epoch 0 begins a share session, which only ShareFetch does")
     node.shares.sessions.proceed(key, request.share_session_epoch)

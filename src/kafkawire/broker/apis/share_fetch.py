@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._clock import wait
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
-from kafkawire.broker.apis.share_group_heartbeat import check_member_id, check_share_protocol
+from kafkawire.broker.apis.share_group_heartbeat import session_key
 from kafkawire.broker.share.acknowledging import acknowledge
 from kafkawire.broker.share.fetching import Limits, ShareFetch
 from kafkawire.broker.share.sessions import FINAL, INITIAL, SessionKey
@@ -53,12 +53,7 @@ def refuse(request: ShareFetchRequest, refusal: Refusal, context: RequestContext
 
 @serves("ShareFetch", versions=Versions(1, 2), refuse=refuse)
 async def handle(node: Node, request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
-    check_share_protocol(node)
-    if request.group_id is None:
-        raise InvalidRequestError("Invalid group id in the request.")
-    check_member_id(request.member_id)
-    assert request.member_id is not None
-    key = SessionKey(request.group_id, request.member_id)
+    key = session_key(node, request)
     renews = context.version >= 2 and request.is_renew_ack
     if renews:
         _check_renewal(request)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.broker._metadata.features import SHARE_VERSION
 from kafkawire.broker.groups.share.heartbeat import ShareBeat, check_request
+from kafkawire.broker.share.sessions import SessionKey
 from kafkawire.messages import ShareGroupHeartbeatResponse
 from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
 from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
-    from kafkawire.messages import ShareGroupHeartbeatRequest
+    from kafkawire.messages import ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest
 
 _LONGEST_MEMBER_ID: Final = 36
 
@@ -34,6 +35,16 @@ def check_member_id(member_id: str | None) -> None:
     """Refuse what cannot be the id of a member of a share group."""
     if not member_id or len(member_id) > _LONGEST_MEMBER_ID:
         raise InvalidRequestError("Invalid member id in the request.")
+
+
+def session_key(node: Node, request: ShareFetchRequest | ShareAcknowledgeRequest) -> SessionKey:
+    """The share session of a request, by its group and member."""
+    check_share_protocol(node)
+    if request.group_id is None:
+        raise InvalidRequestError("Invalid group id in the request.")
+    check_member_id(request.member_id)
+    assert request.member_id is not None
+    return SessionKey(request.group_id, request.member_id)
 
 
 @serves("ShareGroupHeartbeat", versions=Versions(1, 1))

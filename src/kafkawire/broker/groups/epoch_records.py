@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkawire.broker.groups.epochs import FIRST_EPOCH, Ended, GroupEpoch, Target, TargetEpoch
-from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.broker.groups.records import decode_value, encode_key, encode_value
 
 if TYPE_CHECKING:
     from kafkawire.broker.groups.records import Entry
@@ -52,17 +52,17 @@ class EpochRecords(NamedTuple):
         if isinstance(about, self.target_key):
             if value is None:
                 return Target(about.member_id, None)
-            found, _ = self.target_value.decode_prefix(value, *after_prefix(value))
+            found = decode_value(self.target_value, value)
             partitions = {each.topic_id: frozenset(each.partitions) for each in found.topic_partitions}
             return Target(about.member_id, partitions)
         if isinstance(about, self.group_key):
             if value is None:
                 return Ended()
-            epochs, _ = self.group_value.decode_prefix(value, *after_prefix(value))
+            epochs = decode_value(self.group_value, value)
             return GroupEpoch(epochs.epoch, epochs.metadata_hash)
         if isinstance(about, self.targets_key):
             if value is None:
                 return TargetEpoch(FIRST_EPOCH, 0)
-            targets, _ = self.targets_value.decode_prefix(value, *after_prefix(value))
+            targets = decode_value(self.targets_value, value)
             return TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
         return None

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from kafkawire.broker.groups.classic.group import CommittedOffset, Group, TopicPartition
 from kafkawire.broker.groups.classic.members import Member
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 Entry = tuple[bytes, bytes | None]
+M = TypeVar("M", bound="Message")
 
 _TYPE_OR_VERSION: Final = Struct(">h")
 _KEY_VERSION: Final = 0
@@ -173,3 +174,15 @@ def after_prefix(data: bytes) -> tuple[int, int]:
     if len(data) < _TYPE_OR_VERSION.size:
         raise DecodeError(0, f"{_TYPE_OR_VERSION.size} bytes of type or version", f"{len(data)} bytes")
     return int(_TYPE_OR_VERSION.unpack_from(data)[0]), _TYPE_OR_VERSION.size
+
+
+def known_key(kinds: Mapping[Any, type[Any]], key: bytes) -> Any | None:
+    """The key of a record, decoded; None if its type is not one of these."""
+    kind, start = after_prefix(key)
+    known = kinds.get(kind)
+    return None if known is None else known.decode_prefix(key, _KEY_VERSION, start)[0]
+
+
+def decode_value(kind: type[M], value: bytes) -> M:
+    """The value of a record, decoded."""
+    return kind.decode_prefix(value, *after_prefix(value))[0]

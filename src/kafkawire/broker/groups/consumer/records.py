@@ -26,7 +26,7 @@ from kafkawire.broker.groups.consumer.changes import (
 from kafkawire.broker.groups.consumer.member import ClassicDetails, ConsumerMember, MemberState
 from kafkawire.broker.groups.epoch_records import VERSION, EpochRecords
 from kafkawire.broker.groups.protocol import Protocol
-from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.broker.groups.records import decode_value, encode_key, encode_value, known_key
 from kafkawire.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -95,11 +95,9 @@ def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
 
 def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
     """The group and the change of a record; None for records that are not those of consumer groups."""
-    kind, start = after_prefix(key)
-    known = _KEYS.get(kind)
-    if known is None:
+    about = known_key(_KEYS, key)
+    if about is None:
         return None
-    about, _ = known.decode_prefix(key, VERSION, start)
     change: Change | None = _EPOCHS.decode(about, value)
     if change is not None:
         return about.group_id, change
@@ -111,7 +109,7 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
         case ConsumerGroupRegularExpressionKey():
             change = Resolved(about.regular_expression, None)
             if value is not None:
-                regex, _ = ConsumerGroupRegularExpressionValue.decode_prefix(value, *after_prefix(value))
+                regex = decode_value(ConsumerGroupRegularExpressionValue, value)
                 change = Resolved(
                     about.regular_expression, ResolvedRegex(frozenset(regex.topics), regex.version, regex.timestamp)
                 )
@@ -142,7 +140,7 @@ def _subscription(member: ConsumerMember) -> ConsumerGroupMemberMetadataValue:
 
 
 def _member(member_id: str, value: bytes) -> ConsumerMember:
-    found, _ = ConsumerGroupMemberMetadataValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(ConsumerGroupMemberMetadataValue, value)
     classic = None
     if found.classic_member_metadata is not None:
         classic = ClassicDetails(
@@ -176,7 +174,7 @@ def _current(now: Reconciled) -> ConsumerGroupCurrentMemberAssignmentValue:
 
 
 def _reconciled(value: bytes) -> Reconciled:
-    found, _ = ConsumerGroupCurrentMemberAssignmentValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(ConsumerGroupCurrentMemberAssignmentValue, value)
     return Reconciled(
         found.member_epoch,
         found.previous_member_epoch,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker.groups.epoch_records import VERSION, EpochRecords
-from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.broker.groups.records import decode_value, encode_key, encode_value, known_key
 from kafkawire.broker.groups.share.changes import (
     Assigned,
     Change,
@@ -92,11 +92,9 @@ def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
 
 def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
     """The group and the change of a record; None for records that are not those of share groups."""
-    kind, start = after_prefix(key)
-    known = _KEYS.get(kind)
-    if known is None:
+    about = known_key(_KEYS, key)
+    if about is None:
         return None
-    about, _ = known.decode_prefix(key, VERSION, start)
     change: Change | None = _EPOCHS.decode(about, value)
     if change is not None:
         return about.group_id, change
@@ -108,7 +106,7 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
         case _:
             change = Partitions(None)
             if value is not None:
-                stated, _ = ShareGroupStatePartitionMetadataValue.decode_prefix(value, *after_prefix(value))
+                stated = decode_value(ShareGroupStatePartitionMetadataValue, value)
                 change = Partitions(
                     SharePartitions(
                         _topics(stated.initializing_topics),
@@ -129,7 +127,7 @@ def _subscription(member: ShareMember) -> ShareGroupMemberMetadataValue:
 
 
 def _member(member_id: str, value: bytes) -> ShareMember:
-    found, _ = ShareGroupMemberMetadataValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(ShareGroupMemberMetadataValue, value)
     return ShareMember(
         member_id, found.rack_id, found.client_id, found.client_host, frozenset(found.subscribed_topic_names)
     )
@@ -149,7 +147,7 @@ def _current(now: Assigned) -> ShareGroupCurrentMemberAssignmentValue:
 
 
 def _assigned(value: bytes) -> Assigned:
-    found, _ = ShareGroupCurrentMemberAssignmentValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(ShareGroupCurrentMemberAssignmentValue, value)
     partitions = {each.topic_id: frozenset(each.partitions) for each in found.assigned_partitions}
     return Assigned(found.member_epoch, found.previous_member_epoch, found.state, partitions)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.broker.groups.epochs import FIRST_EPOCH
-from kafkawire.broker.groups.records import after_prefix, encode_key, encode_value
+from kafkawire.broker.groups.records import decode_value, encode_key, encode_value, known_key
 from kafkawire.broker.groups.streams.changes import (
     Change,
     Current,
@@ -104,11 +104,9 @@ def encode(group_id: str, changes: Iterable[Change]) -> Iterator[Entry]:
 
 def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
     """The group and the change of a record; None for records that are not those of streams groups."""
-    kind, start = after_prefix(key)
-    known = _KEYS.get(kind)
-    if known is None:
+    about = known_key(_KEYS, key)
+    if about is None:
         return None
-    about, _ = known.decode_prefix(key, _VERSION, start)
     change: Change
     match about:
         case StreamsGroupMemberMetadataKey():
@@ -118,24 +116,24 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
         case StreamsGroupTargetAssignmentMemberKey():
             change = Target(about.member_id, None)
             if value is not None:
-                found, _ = StreamsGroupTargetAssignmentMemberValue.decode_prefix(value, *after_prefix(value))
+                found = decode_value(StreamsGroupTargetAssignmentMemberValue, value)
                 lists = (found.active_tasks, found.standby_tasks, found.warmup_tasks)
                 change = Target(about.member_id, TaskSet(*map(_tasks, lists)))
         case StreamsGroupMetadataKey():
             change = Ended()
             if value is not None:
-                epochs, _ = StreamsGroupMetadataValue.decode_prefix(value, *after_prefix(value))
+                epochs = decode_value(StreamsGroupMetadataValue, value)
                 configs = {each.key: each.value for each in epochs.last_assignment_configs or ()}
                 change = GroupEpoch(epochs.epoch, epochs.metadata_hash, epochs.validated_topology_epoch, configs)
         case StreamsGroupTargetAssignmentMetadataKey():
             change = TargetEpoch(FIRST_EPOCH, 0)
             if value is not None:
-                targets, _ = StreamsGroupTargetAssignmentMetadataValue.decode_prefix(value, *after_prefix(value))
+                targets = decode_value(StreamsGroupTargetAssignmentMetadataValue, value)
                 change = TargetEpoch(targets.assignment_epoch, targets.assignment_timestamp)
         case _:
             change = Stated(None)
             if value is not None:
-                stated, _ = StreamsGroupTopologyValue.decode_prefix(value, *after_prefix(value))
+                stated = decode_value(StreamsGroupTopologyValue, value)
                 change = Stated(topology_of(stated))
     return about.group_id, change
 
@@ -162,7 +160,7 @@ def _description(member: StreamsMember) -> StreamsGroupMemberMetadataValue:
 
 
 def _member(member_id: str, value: bytes) -> StreamsMember:
-    found, _ = StreamsGroupMemberMetadataValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(StreamsGroupMemberMetadataValue, value)
     endpoint = found.user_endpoint
     return StreamsMember(
         member_id,
@@ -194,7 +192,7 @@ def _current(now: Reconciled) -> StreamsGroupCurrentMemberAssignmentValue:
 
 
 def _reconciled(value: bytes) -> Reconciled:
-    found, _ = StreamsGroupCurrentMemberAssignmentValue.decode_prefix(value, *after_prefix(value))
+    found = decode_value(StreamsGroupCurrentMemberAssignmentValue, value)
     epoch = found.member_epoch
     return Reconciled(
         epoch,
