@@ -176,8 +176,8 @@ class BulkSender(Sender[SocketConnection]):
             queue = self._queues[place] = PartitionQueue(place)
         return queue
 
-    def _start(self, node: int, sent: Sent, work: Coroutine[Any, Any, None]) -> None:
-        self._in_flight[node] = min(self._deadline(batch) for _, batch in sent), work
+    def _start(self, node: int, sent: Sent) -> None:
+        self._in_flight[node] = min(self._deadline(batch) for _, batch in sent), self._deliver(node, sent)
         self._resume(node)
 
     def _resume(self, node: int) -> None:

@@ -113,6 +113,15 @@ class Cluster(Discovery[Connection]):
             task = self._connections[node_id, purpose] = self._replacement(task, known)
         return await self._shared(task)
 
+    def ready_connection(self, node_id: int) -> Connection | None:
+        """The connection to a broker if a request can be sent on it at once."""
+        task = self._connections.get((node_id, ""))
+        known = self.metadata.nodes.get(node_id)
+        if task is None or known is None or self._closed or not _is_open(task):
+            return None
+        connection = task.result()
+        return connection if connection.serves(known) and connection.is_ready else None
+
     def is_connected(self, node_id: int) -> bool:
         return any(node == node_id and _is_open(task) for (node, _), task in self._connections.items())
 

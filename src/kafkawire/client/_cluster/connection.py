@@ -20,7 +20,7 @@ import math
 import socket
 from abc import abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kafkawire.client._cluster.handshake import handshake, lost_before, needs_token
 from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
@@ -42,12 +42,22 @@ _Answer = TypeVar("_Answer", bound=Message)
 _MAX_CORRELATION = 2**31 - 1
 
 
+class Reply(Protocol):
+    """Takes the answer to a request, or its error, as a future does."""
+
+    def done(self) -> bool: ...
+
+    def set_result(self, result: Message, /) -> None: ...
+
+    def set_exception(self, exception: BaseException, /) -> None: ...
+
+
 class PendingRequest:
     """A request that waits for its answer; only the asyncio driver has a future and a timer."""
 
     __slots__ = ("answer", "correlation_id", "reader", "sent_at", "timer")
 
-    answer: asyncio.Future[Message]
+    answer: Reply
     timer: asyncio.TimerHandle
     sent_at: float  # only with a trace
 
@@ -240,6 +250,15 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
         assert isinstance(response, answer)
         return response
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request would be sent at once."""
+        return self._transport is not None and self._reason is None and not self._turns and self._may_send()
+
+    def submit(self, message: Message, version: int, reply: Reply) -> None:
+        """Send a request at once, because the connection is ready; the reply gets its answer or its error."""
+        self._await_answer(self._write(message, version), reply, self._options.request_timeout_ms / 1000)
+
     async def notify(self, message: Message, *, version: int | None = None) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
         seconds = self._options.request_timeout_ms / 1000
@@ -322,13 +341,17 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
     def _send(self, message: Message, version: int | None, seconds: float) -> asyncio.Future[Message]:
         try:
             pending = self._write(message, version)
-            pending.answer = self._loop.create_future()
-            pending.timer = self._loop.call_later(seconds, self._expire)
-            self._pending.append(pending)
-            return pending.answer
+            answer: asyncio.Future[Message] = self._loop.create_future()
+            self._await_answer(pending, answer, seconds)
+            return answer
         finally:
             if self._turns or self._drained is not None:
                 self._next_turn()
+
+    def _await_answer(self, pending: PendingRequest, reply: Reply, seconds: float) -> None:
+        pending.answer = reply
+        pending.timer = self._loop.call_later(seconds, self._expire)
+        self._pending.append(pending)
 
     def _write(self, message: Message, version: int | None) -> PendingRequest:
         if self._reason is not None:
@@ -355,7 +378,8 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             pending.timer.cancel()
             if not pending.answer.done():
                 pending.answer.set_exception(reason)
-                pending.answer.exception()  # a waiter that was cancelled does not retrieve it
+                if isinstance(pending.answer, asyncio.Future):
+                    pending.answer.exception()  # a waiter that was cancelled does not retrieve it
         self._next_turn()
 
     def _take(self, frame: bytes | memoryview) -> None:

@@ -127,7 +127,7 @@ class Accumulator:
         batches = [batch for queue in self.queues.values() for batch in queue.batches()]
         self._flushing += 1
         try:
-            self.wake()
+            self.drain()
             while batches:
                 batch = batches.pop()
                 if not batch.is_done and isinstance(batch, RecordBatch):

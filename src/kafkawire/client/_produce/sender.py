@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from kafkawire.client._cluster.connection import BaseConnection
 from kafkawire.client._cluster.discovery import calls_for_refresh
@@ -32,8 +32,6 @@ from kafkawire.messages.errors import ErrorCode, KafkaError, error_for
 from kafkawire.records import BatchBuilder, Codec, add_sequence, read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from kafkawire.client._cluster.discovery import Discovery
     from kafkawire.client._produce.batches import Batch, PartitionQueue
     from kafkawire.client._transactions.manager import TransactionManager
@@ -76,8 +74,8 @@ class Sender(Generic[_Connection]):
         self._requests: Counter[int] = Counter()
 
     @abstractmethod
-    def _start(self, node: int, sent: Sent, work: Coroutine[Any, Any, None]) -> None:
-        """Run the coroutine of one request."""
+    def _start(self, node: int, sent: Sent) -> None:
+        """Send one request and handle its answer: `_deliver`, or the same in another way."""
 
     @abstractmethod
     def _completed(self) -> None:
@@ -120,7 +118,7 @@ class Sender(Generic[_Connection]):
                 sent = self._fill_request(queues)
                 if sent:
                     self._requests[node] += 1
-                    self._start(node, sent, self._deliver(node, sent))
+                    self._start(node, sent)
 
     async def renew(self) -> None:
         """Get a producer id."""
@@ -177,12 +175,16 @@ class Sender(Generic[_Connection]):
             else:
                 self._accept(sent, message, response)
         except Exception as error:
-            for queue, batch in sent:
-                if batch in queue.in_flight:
-                    self._failed(queue, batch, error)
+            self._undelivered(sent, error)
         finally:
             self._requests[node] -= 1
         self._completed()
+
+    def _undelivered(self, sent: Sent, error: BaseException) -> None:
+        """A request failed, or its answer cannot be used."""
+        for queue, batch in sent:
+            if batch in queue.in_flight:
+                self._failed(queue, batch, error)
 
     async def _exchange(self, connection: _Connection, message: ProduceRequest, version: int) -> ProduceResponse | None:
         return await self._cluster.exchange(connection, message, ProduceResponse, version=version)

@@ -80,10 +80,14 @@ class TransactionManager:
             self.is_v2 = is_v2
             self.state.enter(Phase.OPEN, "begin")
 
+    def has_begun(self) -> None:
+        """Records are sent that add their partitions by themselves."""
+        self._has_begun = True
+
     async def join(self, partitions: Iterable[TopicPartition]) -> None:
         """Make partitions part of the transaction; called before records are sent to them."""
         if self.is_v2:
-            self._has_begun = True
+            self.has_begun()
             return
         if self._added.issuperset(partitions):
             return
