@@ -15,7 +15,7 @@ import asyncio
 import errno
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -189,7 +189,7 @@ class History:
 
     def loaded(self) -> dict[str, Transaction]:
         return {
-            entry.current.transactional_id: replace(entry.current, last_epoch=-1) for entry in self.node.transactions
+            entry.current.transactional_id: entry.current._replace(last_epoch=-1) for entry in self.node.transactions
         }
 
     def settle(self) -> None:

@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.log import _admission as admission
 from kafkawire.log import _recovery as recovery
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from kafkawire.log._verification import Verification
     from kafkawire.log.config import LogConfig
     from kafkawire.log.storage.files import Bytes, FileSystem
+
+
+PLAIN: Final = ("producer", "uncompressed")
+"""The values of compression.type with which a batch without compression is stored as it is."""
 
 
 class Partition:
@@ -209,6 +213,18 @@ class Partition:
         self._write([admitted], leader_epoch, self.clock())
         return AppendResult(base, self.end_offset - 1, NO_TIMESTAMP, self.log_start_offset)
 
+    def append_own(self, batch: Bytes, now: int, *, leader_epoch: int = 0) -> AppendResult:
+        """Append a batch that this broker has just built, with one record of this time: it is not checked again.
+
+        It is admitted as others are if the settings of the log change what is stored, or if it may be too large.
+        """
+        config = self.config
+        if config.log_append_time or config.compression_type not in PLAIN or len(batch) > config.max_message_bytes:
+            return self.append(batch, leader_epoch=leader_epoch, flush=False)
+        base = self.end_offset
+        self._write([AdmittedBatch(len(batch), (memoryview(batch)[ASSIGNED.size :],), 0, now)], leader_epoch, now)
+        return AppendResult(base, base, NO_TIMESTAMP, self.log_start_offset)
+
     def append_marker(
         self,
         producer_id: int,
@@ -222,7 +238,8 @@ class Partition:
         """End a producer's transaction in this partition; `level` is the transaction.version of its client."""
         now, base = self.clock(), self.end_offset
         self.producers.check_marker(producer_id, epoch, coordinator_epoch, level)
-        self.aborted_transactions(base, base)  # the index must be readable, because the marker's entry is added to it
+        if not commit:
+            self.aborted_transactions(base, base)  # the index must be readable, because an entry is added to it
         kind = ControlType.COMMIT if commit else ControlType.ABORT
         data = marker_batch(kind, producer_id, epoch, coordinator_epoch, now)
         self._write([AdmittedBatch(len(data), (data[ASSIGNED.size :],), 0, now)], leader_epoch, now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ class ManualCoordinator:
         self.coordinator = TransactionCoordinator(TransactionSettings(), lambda: next(ids), lambda: self.level)
         partitions = frozenset() if state in SETTLED else frozenset({ORDERS})
         known = Transaction("t", ID, EPOCH, 1000, state, partitions, NOW, NOW)
-        self.entry = self.load(replace(known, **fields))  # type: ignore[arg-type]  # by name
+        self.entry = self.load(known._replace(**fields))  # type: ignore[arg-type]  # by name
         if not is_pending:
             self.entry.pending = None
 

@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _SMALLEST_TABLE: Final = 16
 _WORD: Final = 0xFFFFFFFF
+_REMEMBERED: Final = 64  # characters of a text whose hash is remembered
 
 
 def map_order(keys: Collection[T], hashed: Callable[[T], int], *, room_for: int = _SMALLEST_TABLE) -> list[T]:
@@ -56,11 +58,18 @@ def hash_of_text(text: str) -> int:
     >>> hash_of_text("my-group") == (-1906497762 & 0xFFFFFFFF)
     True
     """
+    return _known_hash(text) if len(text) <= _REMEMBERED else _computed_hash(text)
+
+
+def _computed_hash(text: str) -> int:
     found = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         found = (found * 31 + (high << 8 | low)) & _WORD
     return found
+
+
+_known_hash: Final = lru_cache(4096)(_computed_hash)  # requests repeat the ids of groups and of transactions
 
 
 def _by_bucket(elements: Collection[T], hashed: Callable[[T], int], size: int) -> list[T]:

@@ -14,7 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkawire.broker.transactions.states import PREPARED, SETTLED, State, completed, prepared
@@ -68,7 +67,7 @@ def fence(entry: Entry, level: int, now: int, take_id: Callable[[], int]) -> Out
     """Abort an open transaction with a higher epoch, so that its producer is fenced; `level` is the cluster's."""
     if level < EPOCH_PER_TRANSACTION and not entry.fence_failed:
         current = entry.current
-        entry.current = replace(current, epoch=min(current.epoch + 1, LAST_EPOCH), last_epoch=NO_EPOCH)
+        entry.current = current._replace(epoch=min(current.epoch + 1, LAST_EPOCH), last_epoch=NO_EPOCH)
     outcome = _prepare(entry, False, level, now, take_id)
     assert outcome.change is not None
     return outcome._replace(change=outcome.change._replace(is_fence=True))

@@ -10,6 +10,7 @@ Rules:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._metadata.topics import TRANSACTION_STATE
@@ -39,12 +40,14 @@ class TransactionLog:
     def write(self, change: Change, level: int, now: int) -> Awaitable[None] | None:
         """Append the record of a change; returns the sync to await, or None if it is durable already."""
         transactional_id = change.entry.current.transactional_id
-        partition = self._node.partition(TRANSACTION_STATE, self._index(transactional_id))
+        node = self._node
+        partition = node.partition(TRANSACTION_STATE, self._index(transactional_id))
         value = None if change.target is None else encode_value(change.target, level)
         builder = BatchBuilder()
         builder.append(encode_key(transactional_id), value, timestamp=now)
-        result = self._node.append_to(partition, builder.build())
-        return self._node.durable(partition, result.last_offset)
+        epoch = node.epoch_of(TRANSACTION_STATE, partition.number)
+        append = partial(partition.log.append_own, builder.build(), now, leader_epoch=epoch)
+        return node.durable(partition, node.write(partition, append).last_offset)
 
     def load(self) -> list[Transaction]:
         """Every transactional id in the topic."""

@@ -10,7 +10,6 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker.transactions.states import FOLLOWS, SETTLED, State
@@ -36,8 +35,7 @@ class TransitionError(KafkaWireError):
     """A transactional id was asked to go where its state does not lead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(NamedTuple):
     """The state of a transactional id, as its record has it."""
 
     transactional_id: str
@@ -66,13 +64,10 @@ class Transaction:
         """The next state of this id."""
         if self.state not in FOLLOWS[state]:
             raise TransitionError(f"{self.transactional_id!r}: {state.title} cannot follow {self.state.title}")
-        known: dict[str, Any] = {
-            "state": state,
-            "updated_at": now,
-            "previous_producer_id": self.producer_id,
-            "next_producer_id": NO_PRODUCER,
-        }
-        return replace(self, **(known | changes))
+        following = self._replace(
+            state=state, updated_at=now, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER
+        )
+        return following._replace(**changes) if changes else following
 
     def is_overdue(self, now: int) -> bool:
         """Whether the transaction is open for longer than its timeout, at a time of the clock that it started by."""
