@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.node_requests import ask, batch
+from tests.broker.node_requests import answer, ask, batch, begin
 from tests.broker.transactions.producer import (
     NEW,
     OLD,
@@ -22,6 +22,7 @@ from kafkawire.broker.transactions.states import State
 from kafkawire.broker.transactions.transaction import Transaction
 from kafkawire.messages import (
     DeleteGroupsRequest,
+    EndTxnRequest,
     FetchRequest,
     OffsetCommitRequest,
     ProduceRequest,
@@ -576,3 +577,54 @@ def test_a_producer_id_of_the_log_is_not_given_out_again(node: Node, open_node: 
     again.start()
     other = producer_of(again, "other")
     assert other.id > producer.id
+
+
+def test_the_answer_about_an_end_leaves_first_and_the_markers_are_written_before_the_next_request(node: Node) -> None:
+    producer = producer_of(node)
+    assert producer.produce(b"v") == NONE
+    request = EndTxnRequest(
+        transactional_id="t", producer_id=producer.id, producer_epoch=producer.epoch, committed=True
+    )
+
+    async def end() -> list[State]:
+        call = begin(node, request, 5)
+        assert not call.is_waiting
+        answered = answer(node, call)
+        assert answered.error_code == NONE
+        entry = node.transactions.find("t")
+        assert entry is not None
+        states = [entry.current.state]
+        await asyncio.sleep(0)
+        return [*states, entry.current.state]
+
+    before = node.log("orders", 0).last_stable_offset
+    assert asyncio.run(end()) == [State.PREPARE_COMMIT, State.COMPLETE_COMMIT]
+    assert (before, node.log("orders", 0).last_stable_offset) == (0, 2)
+
+
+def test_a_kill_between_the_answer_and_the_markers_loses_nothing(
+    open_node: Callable[..., Node], clock: ManualClock
+) -> None:
+    node = open_node()
+    node.create_topic("orders", 2)
+    producer = producer_of(node)
+    assert producer.produce(b"v") == NONE
+    request = EndTxnRequest(
+        transactional_id="t", producer_id=producer.id, producer_epoch=producer.epoch, committed=True
+    )
+
+    async def end() -> int:
+        answered = answer(node, begin(node, request, 5))
+        node.transactions.stop()
+        await asyncio.sleep(0)
+        return int(answered.error_code)
+
+    assert asyncio.run(end()) == NONE
+    assert node.log("orders", 0).last_stable_offset == 0
+    again = open_node()
+    asyncio.run(start(again))
+    pass_time(again, clock, 1)
+    entry = again.transactions.find("t")
+    assert entry is not None
+    assert entry.current.state is State.COMPLETE_COMMIT
+    assert again.log("orders", 0).last_stable_offset == 2

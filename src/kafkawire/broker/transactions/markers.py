@@ -6,12 +6,13 @@ Rules:
 - A marker in `__consumer_offsets` also decides about the pending offsets of groups there.
 - A partition whose disk fails does not stop the others. The caller tries the missing ones again.
 - A repeated marker changes nothing, so that all of them may be written again after a restart.
+- More than AT_ONCE markers take turns with requests.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._dispatch.turns import TurnBudget, Turns
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from kafkawire.broker._node import Node
     from kafkawire.broker.transactions.transaction import Entry, TopicPartition
+
+
+AT_ONCE: Final = 50
 
 
 class Marker(NamedTuple):
@@ -52,11 +56,12 @@ class Markers:
             current.state is State.PREPARE_COMMIT,
             current.client_level,
         )
-        budget = TurnBudget(self._turns)
+        budget = TurnBudget(self._turns) if len(entry.unmarked) > AT_ONCE else None
         waiting: list[tuple[TopicPartition, Awaitable[None]]] = []
         failure: KafkaError | None = None
         for place in sorted(entry.unmarked):
-            await budget.yield_if_due()
+            if budget is not None:
+                await budget.yield_if_due()
             try:
                 durable = self.write(place, marker)
             except UnknownTopicOrPartitionError:

@@ -5,9 +5,11 @@ Rules:
   again.
 - A producer id in the log is never given out again, also if the journal of ids was lost.
 - A change that has begun ends, whether or not the client that asked for it is still there.
-- The answer about the end of a transaction leaves when its prepared record is durable and its markers are written. So
-  the next transaction seldom finds the last one incomplete. If a marker fails, the answer leaves at once: the decision
-  is durable, and the markers are tried again every RETRY_MS.
+- The answer about the end of a transaction leaves when its prepared record is durable, as in Kafka. The markers are
+  written in the next turn of the loop, before it receives any other request. So the next transaction does not find the
+  last one incomplete.
+- If records have to be synced, or if there are more than AT_ONCE markers, the answer waits for the markers. If a marker
+  fails, the answer leaves at once, and the markers are tried again every RETRY_MS.
 - A marker that the partition refuses because of its epoch is not tried again until the next start, as in Kafka.
 - Work over many ids takes turns with requests.
 """
@@ -27,7 +29,7 @@ from kafkawire.broker._ops.watchdog import Watchdog
 from kafkawire.broker.groups.offsets_log import coordinator_error
 from kafkawire.broker.transactions.coordinator import TransactionCoordinator
 from kafkawire.broker.transactions.log import TransactionLog
-from kafkawire.broker.transactions.markers import Marker, Markers
+from kafkawire.broker.transactions.markers import AT_ONCE, Marker, Markers
 from kafkawire.broker.transactions.settings import TransactionSettings
 from kafkawire.broker.transactions.states import PREPARED, State
 from kafkawire.broker.transactions.transaction import Outcome
@@ -74,6 +76,7 @@ class Transactions:
         self._watchdog = Watchdog()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._timers: dict[object, Timer] = {}
+        self._next: set[asyncio.Handle] = set()
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._coordinator)
@@ -104,6 +107,8 @@ class Transactions:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        for handle in self._next:
+            handle.cancel()
         for task in self._tasks:
             task.cancel()
 
@@ -182,11 +187,15 @@ class Transactions:
 
     async def _carry_out(self, change: Change) -> None:
         """Write the record of a change, and the markers if it ends a transaction."""
-        await self._write(change)
+        was_synced = await self._write(change)
         if change.target is not None and change.target.state in PREPARED:
-            await self._finish(change.entry)
+            if was_synced or len(change.entry.unmarked) > AT_ONCE:
+                await self._finish(change.entry)
+            else:
+                self._finish_next(change.entry)
 
-    async def _write(self, change: Change) -> None:
+    async def _write(self, change: Change) -> bool:
+        """Write the record of a change; whether it had to be synced."""
         try:
             durable = self._log.write(change, self.level, self._now)
             if durable is not None:
@@ -195,6 +204,7 @@ class Transactions:
             self._coordinator.refused(change)
             raise coordinator_error(change.entry.current.transactional_id, error) from error
         self._coordinator.written(change)
+        return durable is not None
 
     async def _finish(self, entry: Entry) -> None:
         """Write the missing markers of a prepared transaction, and that it is complete."""
@@ -208,6 +218,16 @@ class Transactions:
             else:
                 _log.warning("the transaction of %r is completed later: %s", name, error)
                 self._finish_later(entry, RETRY_MS)
+
+    def _finish_next(self, entry: Entry) -> None:
+        """Finish a transaction in the next turn of the loop; calls come before what sockets have received meanwhile."""
+
+        def finish() -> None:
+            self._next.discard(handle)
+            self._begin(self._finish(entry))
+
+        handle = asyncio.get_running_loop().call_soon(finish)
+        self._next.add(handle)
 
     def _finish_later(self, entry: Entry, delay_ms: int) -> None:
         self._later(entry, delay_ms, lambda: self._begin(self._finish(entry)))
