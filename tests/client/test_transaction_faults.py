@@ -333,7 +333,10 @@ def test_the_answer_to_a_record_that_was_given_up_does_not_touch_the_next_transa
         with pytest.raises(AbortableTransactionError, match="not delivered within"):
             await producer.commit()
         broker.fake.handlers["Produce"] = answer
+        now = asyncio.get_running_loop().time
+        given_up = now()
         await producer.abort()
+        assert now() - given_up > 1, "the abort has not waited for the request that is still under way"
         for number in range(2, 5):
             await transact(producer, b"%d" % number)
 
