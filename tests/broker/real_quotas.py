@@ -4,7 +4,7 @@ Rules:
 - The burst that a quota allows is used up before anything is measured: a window of samples, or a full bucket.
 - A rate is what the client sees: acknowledged bytes, received bytes, created topics, answered connections.
 - A throttled Fetch is not paid for. So Kafka's formula serves a fast consumer a burst of a whole window, then nothing
-  until the burst leaves the window. Within one minute it may get a burst more or less; the rate holds over several.
+  until the burst leaves the window. Responses that are small beside the quota fill the window to its end.
 - The clients are confluent-kafka's where it has the call. It ignores throttle times, so that only muting limits it.
 """
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 VALUE = b"x" * 10_000
+FETCH = 50_500
+"""Five batches of one record. An incomplete batch at the end of a response is paid for and not delivered."""
 NOISY, NEIGHBOUR = "noisy", "neighbour"
 
 
@@ -113,7 +115,7 @@ def consuming(broker: RunningBroker, topic: str) -> Noise:
             **broker.client_config,
             "client.id": NOISY,
             "group.id": NOISY,
-            "fetch.message.max.bytes": 50_000,
+            "fetch.message.max.bytes": FETCH,
         }
         consumer: Any = confluent_kafka.Consumer(settings)
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, confluent_kafka.OFFSET_BEGINNING)])

@@ -6,13 +6,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.broker.node_requests import ask, batch
+from tests.broker.node_requests import ask, batch, begin
 from tests.broker.security.guarded_requests import CASES, Names
 
 from kafkawire import messages as m
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._quotas.meters import Rate, TokenBucket
-from kafkawire.broker._quotas.service import alteration
+from kafkawire.broker._quotas.service import ClientQuotas, alteration
 from kafkawire.broker._quotas.stored import CONSUMER, MUTATION, PRODUCER, REQUEST, Quota, StoredQuotas, entity_of
 from kafkawire.broker._security.peer import Peer, Principal
 
@@ -216,6 +216,33 @@ def test_the_time_to_encode_a_response_counts(node: Node, monkeypatch: pytest.Mo
     assert used("slow") * node.quotas.burst_seconds >= 5.0  # percent of a second, over the window
     ask(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "free")
     assert used("free") == 0.0
+
+
+def test_no_time_between_two_measurements_of_a_request_is_free(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_quota(node, REQUEST, 100.0, client_id="c")
+    quota = node.quotas.of("ANONYMOUS", "c")
+    metered: list[float] = []
+
+    def note(_: object, seconds: float) -> int:
+        metered.append(seconds)
+        return 0
+
+    monkeypatch.setattr(ClientQuotas, "worked", note)
+    monkeypatch.setattr(ClientQuotas, "encoded", note)
+    assert quota.meters_time
+    ticks = iter(range(1_000))
+    readings: list[float] = []
+
+    def read_clock() -> float:
+        readings.append(float(next(ticks)))
+        return readings[-1]
+
+    monkeypatch.setattr("kafkawire.broker._dispatch.dispatcher.perf_counter", read_clock)
+    call = begin(node, CASES["Metadata"].request(Names("orders", "", "")), 9, "c")
+    assert call.frame is not None
+    assert call.metered is not None
+    assert len(metered) == 2
+    assert sum(metered) == call.route.metrics.seconds
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

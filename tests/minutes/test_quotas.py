@@ -17,7 +17,7 @@ TOLERANCE = 0.05
 
 
 def test_a_noisy_producer_and_consumer_beside_a_neighbour(record_property: Callable[[str, object], None]) -> None:
-    found = check_bytes(MINUTE, WINDOW, 1_000_000.0, TOLERANCE, fetched=(0.7, 1.15))
+    found = check_bytes(MINUTE, WINDOW, 1_000_000.0, TOLERANCE, fetched=(0.9, 1.1))
     record_property("found", found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -24,6 +25,8 @@ from tests.broker.share.share_requests import (
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer
+from kafkawire.broker.share.fetching import ShareFetch
+from kafkawire.messages import ShareGroupHeartbeatRequest
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -192,6 +195,75 @@ def woken(node: Node, event: Callable[[], object]) -> Any:
         return answer(node, call)
 
     return asyncio.run(run()).responses[0].partitions[0]
+
+
+@pytest.mark.parametrize("epoch", [0, 3, -1])
+def test_a_fetch_whose_session_went_on_without_it_acquires_nothing(shared: Node, epoch: int) -> None:
+    """A client that hears nothing comes back over another connection, while its fetch still waits on the old one."""
+    fetch(shared, "m", 0)
+    fetch(shared, "m", 1, (0, 9, ALL))
+
+    async def run() -> Any:
+        old = begin(shared, fetch_request(shared, "m", 2, max_wait_ms=60_000, min_bytes=1))
+        waiting = asyncio.create_task(Dispatcher(shared, Metrics()).wait(old))
+        await asyncio.sleep(0)
+        new = begin(shared, fetch_request(shared, "m", epoch))
+        if new.is_waiting:
+            await Dispatcher(shared, Metrics()).wait(new)
+        assert answer(shared, new).error_code == 0
+        produce(shared, 3)
+        await waiting
+        return answer(shared, old)
+
+    assert asyncio.run(run()).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert acquired(fetch(shared, "n", 0)) == [(10, 12, 1)]
+
+
+def test_records_are_not_acquired_from_what_was_loaded_before_a_reset(
+    shared: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An administrator moves the group between the look for records and their acquisition."""
+    fetch(shared, "m", 0)
+    find = ShareFetch._find
+
+    async def find_and_reset(self: ShareFetch, **options: bool) -> Any:
+        found = await find(self, **options)
+        shared.shares.initialize(GROUP, -1, {topic_id(shared): {0: 4}})
+        return found
+
+    fetch(shared, "m", 1, (0, 9, (2,)))
+    monkeypatch.setattr(ShareFetch, "_find", find_and_reset)
+    assert acquired(fetch(shared, "m", 2)) == []
+    monkeypatch.undo()
+    assert acquired(fetch(shared, "m", 3)) == [(4, 9, 1)]
+
+
+def test_a_client_that_leaves_while_its_group_gets_its_partitions_does_not_delay_others(node: Node) -> None:
+    """Without the topic of share states the first heartbeat waits for it; its connection closes meanwhile."""
+    configure(node, "share.auto.offset.reset", "earliest")
+    produce(node, 10)
+    node.create_topic("__consumer_offsets", 1)
+
+    async def run() -> None:
+        call = begin(
+            node,
+            ShareGroupHeartbeatRequest(
+                group_id=GROUP, member_id="l", member_epoch=0, subscribed_topic_names=["orders"]
+            ),
+        )
+        leaving = asyncio.create_task(Dispatcher(node, Metrics()).wait(call))
+        await asyncio.sleep(0)
+        assert not leaving.done()
+        leaving.cancel()
+        with suppress(asyncio.CancelledError):
+            await leaving
+        async with asyncio.timeout(10):
+            while "__share_group_state" not in node.topics or not node.shares.keys_of(GROUP):
+                await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    assert join(node, "m", "orders").assignment.topic_partitions
+    assert acquired(fetch(node, "m", 0)) == [(0, 9, 1)]
 
 
 def test_a_connection_that_closes_ends_its_session(shared: Node) -> None:

@@ -107,7 +107,7 @@ class Route:
 class Call:
     """A request that is being served."""
 
-    __slots__ = ("busy", "context", "encoded", "frame", "is_metered", "request", "response", "route", "size", "started")
+    __slots__ = ("busy", "context", "encoded", "frame", "metered", "request", "response", "route", "size", "started")
 
     def __init__(self, route: Route, context: RequestContext, size: int, started: float) -> None:
         self.route = route
@@ -117,7 +117,8 @@ class Call:
         self.started = started
         self.busy: float | None = None
         """The seconds that it worked so far, if its response is awaited."""
-        self.is_metered = False
+        self.metered: float | None = None
+        """Until when its time is recorded for the quota of its client; None before that."""
         self.response: Response | Awaitable[Response] = None
         self.encoded: EncodedResponse | None = None
         """The response's bytes, if a thread has encoded them."""
@@ -227,36 +228,36 @@ class Dispatcher:
     def _meter(self, call: Call) -> None:
         """Record the time of a request for the quota of its client."""
         quota = call.context.quota
-        if quota is None or call.is_metered:
+        if quota is None or call.metered is not None:
             return
-        call.is_metered = True
+        call.metered = perf_counter()
         if quota.meters_time and not is_exempt(call.route.api.key, call.route.version, call.request):
-            busy = perf_counter() - call.started if call.busy is None else call.busy
+            busy = call.metered - call.started if call.busy is None else call.busy
             call.context.throttle(quota.worked(busy))
 
     def _finish(self, call: Call) -> tuple[Sequence[Part], int]:
         self._meter(call)
-        parts, size, errors = call.encoded or self._encode_metered(call)
+        is_encoded = call.encoded is not None
+        parts, size, errors = call.encoded or self._encode(call)
         call.frame = parts, size
         metrics = call.route.metrics
         for code, times in errors.items():
             metrics.count_error(code, times)
-        seconds = perf_counter() - call.started
+        now = perf_counter()
+        if call.metered is not None and not is_encoded:
+            self._meter_encoding(call, now - call.metered)
+        seconds = now - call.started
         metrics.add(call.size, size, seconds)
         self.metrics.clients.add(call.context.client_id, call.size, size)
         if self._debug_enabled:
             _log_request(call, size, seconds)
         return call.frame
 
-    def _encode_metered(self, call: Call) -> EncodedResponse:
-        """The response as bytes. It contains the throttle time, so its own time counts for the next request."""
-        quota = call.context.quota
-        if quota is None or not quota.meters_time or is_exempt(call.route.api.key, call.route.version, call.request):
-            return self._encode(call)
-        began = perf_counter()
-        encoded = self._encode(call)
-        quota.encoded(perf_counter() - began)
-        return encoded
+    def _meter_encoding(self, call: Call, seconds: float) -> None:
+        """Record the time since a request was metered. Its response exists already, so the next one is throttled."""
+        quota, route = call.context.quota, call.route
+        if quota is not None and quota.meters_time and not is_exempt(route.api.key, route.version, call.request):
+            quota.encoded(seconds)
 
     def _encode(self, call: Call) -> EncodedResponse:
         """The response as bytes; any thread may call it, unless records are to be written for it."""

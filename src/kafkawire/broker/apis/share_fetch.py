@@ -27,7 +27,6 @@ from kafkawire.broker.share.stored import ShareKey
 from kafkawire.messages import ShareFetchResponse
 from kafkawire.messages.errors import (
     InvalidRequestError,
-    InvalidShareSessionEpochError,
     ShareSessionLimitReachedError,
     ShareSessionNotFoundError,
 )
@@ -74,14 +73,11 @@ async def handle(node: Node, request: ShareFetchRequest, context: RequestContext
             request.batch_size,
             context.version >= 2 and request.share_acquire_mode == _RECORD_LIMIT,
         )
-        fetch = ShareFetch(node, key, limits, context)
-        epoch = session.epoch
+        fetch = ShareFetch(node, session, limits, context)
         try:
             await fetch.run(list(session.partitions), request.share_session_epoch)
         finally:
             node.shares.settle(ShareKey(key.group_id, *place) for place in outcomes)
-        if session.epoch != epoch:
-            raise InvalidShareSessionEpochError("another request of the share session came meanwhile")
         fetched = _told(session, fetch.answers, is_first=request.share_session_epoch == INITIAL)
     response = await _response(fetched, outcomes, context)
     response.acquisition_lock_timeout_ms = node.shares.lock_duration(key.group_id)

@@ -106,6 +106,7 @@ class Groups:
         self._clean_later()
 
     def stop(self) -> None:
+        self.shares.stop()
         for work in self._under_way:
             finish(work)
         for timer in (self._timer, self._cleaning):

@@ -8,6 +8,8 @@ Rules:
   batch of the log.
 - Only batches with acquired records are sent. They may contain others: AcquiredRecords names those that the member has.
 - A log that begins after the next record moves the share partition (retention).
+- A fetch whose session has gone on without it acquires nothing, because its client does not wait for its response: the
+  records would be locked for nobody. Nor does it acquire from a share partition that was loaded again meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from kafkawire.broker.share.reading import aborted_spans, covering, read_batches
 from kafkawire.broker.share.service import watch_name
 from kafkawire.broker.share.stored import ShareKey
 from kafkawire.messages import ShareFetchResponse
-from kafkawire.messages.errors import KafkaError, OffsetOutOfRangeError
+from kafkawire.messages.errors import InvalidShareSessionEpochError, KafkaError, OffsetOutOfRangeError
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from kafkawire.broker._dispatch.registry import RequestContext
     from kafkawire.broker._node import HostedPartition, Node
     from kafkawire.broker.share.service import LoadedPartition
-    from kafkawire.broker.share.sessions import SessionKey
+    from kafkawire.broker.share.sessions import ShareSession
     from kafkawire.log import FileRange
 
     Place = tuple[UUID, int]
@@ -67,15 +69,17 @@ class _Found(NamedTuple):
 class ShareFetch:
     """The fetch of one request; `answers` has the result of each partition."""
 
-    def __init__(self, node: Node, session: SessionKey, limits: Limits, context: RequestContext) -> None:
+    def __init__(self, node: Node, session: ShareSession, limits: Limits, context: RequestContext) -> None:
         self.answers: dict[Place, PartitionData] = {}
         self._node = node
         self._shares = node.shares
         self._session = session
+        self._epoch = session.epoch
+        self._group_id, self._member_id = session.key
         self._limits = limits
         self._context = context
         self._targets: dict[Place, _Target] = {}
-        self._is_committed = self._shares.reads_committed(session.group_id)
+        self._is_committed = self._shares.reads_committed(self._group_id)
 
     async def run(self, places: Sequence[Place], epoch: int) -> None:
         """Fetch partitions, beginning with the one whose turn it is."""
@@ -88,7 +92,7 @@ class ShareFetch:
             except KafkaError as error:
                 self.answers[topic_id, index] = failed(index, error)
             else:
-                key = ShareKey(self._session.group_id, topic_id, index)
+                key = ShareKey(self._group_id, topic_id, index)
                 self._targets[topic_id, index] = _Target(key, hosted)
             await self._context.yield_if_due()
         if not self._targets or limits.max_records <= 0 or limits.max_bytes <= 0:
@@ -103,6 +107,12 @@ class ShareFetch:
     def settle(self) -> None:
         """Let the acknowledgements of the request take effect."""
         self._shares.settle(target.key for target in self._targets.values())
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether the session goes on with this fetch's response."""
+        session = self._session
+        return session.epoch == self._epoch and self._shares.sessions.find(session.key) is session
 
     @property
     def _changes(self) -> tuple[int, int]:
@@ -128,7 +138,7 @@ class ShareFetch:
         """The partitions that can be read; None if there is not enough, and there is time to wait."""
         found: list[_Found] = []
         size, is_final = 0, at_once or self._limits.max_wait_ms <= 0
-        most_locks = self._shares.most_locks(self._session.group_id)
+        most_locks = self._shares.most_locks(self._group_id)
         for place, target in list(self._targets.items()):
             try:
                 hosted = self._node.partition(*place)
@@ -163,7 +173,9 @@ class ShareFetch:
             place = key.topic_id, key.partition
             data = ShareFetchResponse.PartitionData(partition_index=key.partition, records=b"")
             self.answers[place] = data
-            if left > 0:
+            if not self._is_awaited:
+                raise InvalidShareSessionEpochError("another request of the share session came meanwhile")
+            if left > 0 and self._shares.find(key) is each.loaded:
                 try:
                     count = self._acquire_from(each, hosted, data, left, share, is_first=not has_records)
                 except OffsetOutOfRangeError:
@@ -182,7 +194,7 @@ class ShareFetch:
         self, found: _Found, hosted: HostedPartition, data: PartitionData, left: int, share: int, *, is_first: bool
     ) -> int:
         """Acquire records of one partition; returns how many."""
-        group_id, shares, partition = self._session.group_id, self._shares, found.loaded.partition
+        group_id, shares, partition = self._group_id, self._shares, found.loaded.partition
         most_locks = shares.most_locks(group_id)
         if not partition.can_acquire(most_locks):
             return 0
@@ -195,7 +207,7 @@ class ShareFetch:
         if self._is_committed and batches:
             aborted = aborted_spans(batches, log.aborted_transactions(batches[0].first, found.up_to))
         wanted = Wanted(
-            self._session.member_id,
+            self._member_id,
             left,
             max(1, self._limits.batch_size),
             self._limits.has_record_limit,

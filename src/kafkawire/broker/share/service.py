@@ -226,6 +226,10 @@ class Shares:
         else:
             loaded.unsettled.append(update)
 
+    def find(self, key: ShareKey) -> LoadedPartition | None:
+        """A share partition that is in use."""
+        return self._loaded.get(key)
+
     def settle(self, keys: Iterable[ShareKey]) -> None:
         """Let the acknowledgements of share partitions take effect."""
         for key in keys:
