@@ -147,6 +147,8 @@ def conversation(broker: Any, talk: Talk) -> Iterator[Any]:
     yield talk.get()  # at once, because the error demands it
     yield talk.push(terminating=True)
     yield talk.push(terminating=True)
+    yield talk.push()  # refused, and from now on only too early
+    yield talk.push()
     yield talk.get()
 
 

@@ -371,8 +371,8 @@ def test_sasl_over_tls(tmp_path: Path) -> None:
             assert peer.is_closed()
 
 
-def test_a_nonce_that_repeats_the_part_of_the_client_is_accepted() -> None:
-    """Older librdkafka, such as that of kcat 1.7, sends its own part twice; Kafka accepts it."""
+def test_a_nonce_that_repeats_the_part_of_the_client_is_refused_with_the_remedy() -> None:
+    """librdkafka before 2.6, such as that of Debian's kcat, sends its own part twice. Apache Kafka refuses it."""
     with RunningBroker(config=sasl_settings()) as broker:
         with_users(broker)
         with Peer(broker) as peer:
@@ -387,4 +387,6 @@ def test_a_nonce_that_repeats_the_part_of_the_client_is_accepted() -> None:
             signed = f"n=ann,r=own,{challenge},{final}".encode()
             signature = hmac.digest(hashlib.sha256(key).digest(), signed, "sha256")
             proof = base64.b64encode(bytes(one ^ other for one, other in zip(key, signature, strict=True))).decode()
-            assert peer.call(SaslAuthenticateRequest(auth_bytes=f"{final},p={proof}".encode())).error_code == 0
+            refused = peer.call(SaslAuthenticateRequest(auth_bytes=f"{final},p={proof}".encode()))
+            assert refused.error_code == 58
+            assert "librdkafka before 2.6" in refused.error_message

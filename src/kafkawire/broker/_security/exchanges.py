@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from kafkawire.broker._security.scram_users import Login, ScramUsers, TokenLogin
 
 WRONG: Final = "authentication failed: the user name or the password is wrong"
+REPEATED_NONCE: Final = (
+    "authentication failed: the client repeats its part of the nonce, as librdkafka before 2.6 does, and Apache Kafka "
+    "refuses this too: use a newer client, or the mechanism PLAIN over TLS"
+)
 _MALFORMED: Final = "authentication failed: the message of the client is malformed"
 _NONCE_BYTES: Final = 17
 
@@ -116,10 +120,11 @@ class ScramExchange:
     def _final(self, text: str, login: Login) -> tuple[bytes, Authenticated]:
         without, found, proof_text = text.rpartition(",p=")
         binding, _, nonce = without.partition(",r=")
-        # librdkafka before 2.6 repeats its own part before the nonce, and Kafka refuses this since 3.9. It is safe to
-        # accept, because the broker's part is at the end and the proof covers all of it.
-        if not found or binding != f"c={self._binding}" or not nonce.partition(",")[0].endswith(self._nonce):
+        nonce = nonce.partition(",")[0]
+        if not found or binding != f"c={self._binding}" or not nonce.endswith(self._nonce):
             raise AuthenticationFailure(_MALFORMED)
+        if nonce != self._nonce:  # the proof covers all of it, but Apache Kafka refuses it since 3.9
+            raise AuthenticationFailure(REPEATED_NONCE)
         try:
             proof = base64.b64decode(proof_text, validate=True)
         except (binascii.Error, ValueError):

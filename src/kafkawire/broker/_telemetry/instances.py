@@ -8,7 +8,8 @@ Rules:
 - A client may ask for its subscription again after an interval. It may do so at once if subscriptions changed, and
   after an error that demands it. A push may come after an interval. The first one after an answer may come at any time
   unless the request was early, and so may the last one (terminating).
-- After a terminating push nothing more is accepted of an instance.
+- The push after a terminating one is refused. An instance is terminated while its last push, refused or not, was
+  terminating, as in Apache Kafka.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ class Instance:
 
     def push(self, now: int, subscription: int, *, is_last: bool) -> None:
         """Accept a push, or raise the error that the client reacts to."""
-        if self.is_over:
+        was_over, self.is_over = self.is_over, is_last
+        if was_over:
             raise InvalidRequestError(f"the last push of client instance {self.id} was terminating")
-        self.is_over = is_last
         if self.is_first or now - self.pushed_at >= self.wanted.interval_ms:
             self.pushed_at, self.is_first = now, False
         elif not is_last:

@@ -201,7 +201,7 @@ def _client_settings(secured: SecureStart, bootstrap: str) -> Iterator[str]:
     yield "\nfor the command line:"
     yield f"  kafkawire topics list -F {file}"
     yield f"  kafka-topics --list --bootstrap-server {bootstrap} --command-config {file}"
-    yield f"  kcat -L -F {other}\n"
+    yield f"  kcat -L -F {other}  # with librdkafka 2.6 or newer\n"
 
 
 def _places(broker: Broker, data: str) -> Iterator[str]:
