@@ -18,6 +18,8 @@ FAULTY = {
     "Indexes are made anew after a crash.": "'anew'",
     "This file is no capture.": "'is no'",
     "The reader returns a row a record.": "say per",
+    "Nobody reads the file.": "the role",
+    "The broker hands out producer ids.": "returns, assigns, sends",
     "word " * (LONGEST + 1): "words: split it",
 }
 SOUND = (

@@ -64,7 +64,7 @@ async def wait(clock: Clock, future: Future[Any], timeout_ms: float) -> bool:
 
 
 class ClockJumps:
-    """Detects that somebody has set the time of day.
+    """Detects that the system's time of day was set.
 
     Owners of times that are stored move their deadlines by the jump, so that nothing ends early or late.
     """

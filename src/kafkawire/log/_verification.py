@@ -1,7 +1,7 @@
 """Verifications of transactional batches: the coordinator confirms a transaction before its first batch is appended.
 
 A producer may send a batch after its transaction has ended. Without a check the batch would open a transaction that
-nobody ends (KIP-890).
+no client ends (KIP-890).
 Rules:
 - A verification begins before the coordinator is asked, and the append presents it. The first append of the
   transaction consumes it. A marker cancels it, so that a confirmation from before the marker is worthless.

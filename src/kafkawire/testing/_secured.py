@@ -4,7 +4,7 @@ Rules:
 - The authority of a process is made once. Each broker gets a certificate of its own for localhost and 127.0.0.1.
 - With SASL and without users there is one, `test`, with the password `test-secret`. With SSL alone clients need no
   certificate, unless there are users: then each has one, which names it.
-- With `acls` nobody may do more than they say. Calls of the fixture, such as `create_topic`, need no permission.
+- With `acls` users may do only what these say. Calls of the fixture, such as `create_topic`, need no permission.
 - `client_settings` has the settings of each library, in its own words.
 """
 

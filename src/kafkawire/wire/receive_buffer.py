@@ -208,7 +208,7 @@ class ReceiveBuffer:
         self._room = room
 
     def reuse(self, view: memoryview) -> None:
-        """Receive a later frame into the memory behind a view, which nobody reads any more."""
+        """Receive a later frame into the memory behind a view, which is no longer read."""
         if isinstance(view.obj, bytearray) and len(view.obj) <= self._first_room:
             self._spare = view.obj
 

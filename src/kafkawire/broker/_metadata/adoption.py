@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
 
 MOST_MISSING: Final = 1000
-"""A topic that lacks more partitions than this is more likely not a topic: `backup-2024` is somebody's folder."""
+"""A topic that lacks more partitions than this is more likely not a topic: `backup-2024` is a folder of a user."""
 SPARE_IDS: Final = 1_000_000
 """Producer ids that were given out and never written with are on no disk; the next block is this far behind."""
 KEEP_ALL: Final = {"retention.ms": "-1", "retention.bytes": "-1"}

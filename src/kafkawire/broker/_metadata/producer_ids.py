@@ -26,7 +26,7 @@ class ProducerIds:
         self._next = self._end = next_id
 
     def skip(self, producer_id: int) -> None:
-        """Never hand out an id that is in use, although the journal does not know it."""
+        """Never assign an id that is in use, although the journal does not know it."""
         if producer_id >= self._end:
             self.restore(producer_id + 1)
 
@@ -45,11 +45,11 @@ class ProducerIds:
         return ProducerIdsRecord(broker_id=self._broker_id, next_producer_id=self._end + BLOCK)
 
     def extend(self, record: ProducerIdsRecord) -> None:
-        """Hand out the ids of a block that is in the journal."""
+        """Assign the ids of a block that is in the journal."""
         self._end = record.next_producer_id
 
     def take(self) -> int:
-        """An id that nobody has had."""
+        """An id that no producer has had."""
         assert not self.is_empty, "write the next block to the journal first"
         self._next += 1
         return self._next - 1

@@ -13,7 +13,7 @@ Rules:
 - Frames that are not proven get AT_ONCE bytes per check, so that a crowd does not keep the loop from the others.
 - One frame at a time may exceed the limit, so that something always ends, however small the limit is.
 - A peer is slow if it moves less than MIN_RATE, or less than MIN_RATE for each MiB that it holds. This doubles for
-  every second that a frame has waited, so that nobody holds memory for long while others wait.
+  every second that a frame has waited, so that no connection holds memory for long while others wait.
 - Slow peers are closed only while memory is tight: the largest first, until the frames that wait have room. A peer
   whose requests wait behind its own long poll is closed after those. A peer with an overdue loan is closed while
   frames wait that could have it. The loan is renewed if half of what lacked has come.

@@ -162,7 +162,7 @@ class Connection(asyncio.BufferedProtocol):
         self._server.forget(self)
 
     def _identify(self, tls: ListenerTls) -> None:
-        """Take the principal from the client's certificate; with SASL it names nobody."""
+        """Take the principal from the client's certificate; with SASL it does not name the user."""
         if not self.peer.protocol.uses_sasl:
             certificate = self._transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
             try:

@@ -2,7 +2,7 @@
 
 Rules:
 - Everything is made when the broker is made, so that an invalid setting or certificate stops the start.
-- A listener that anybody on a network can reach without authentication is logged, with the way to secure it.
+- A listener that a network reaches without authentication is logged, with the way to secure it.
 - A change of settings over the wire is checked against the listeners before it is stored, and applied after.
 """
 
@@ -46,7 +46,7 @@ class ListenerSecurity:
         )
 
     def warn_if_open(self, host: str) -> None:
-        """Log a warning if the listener accepts anybody on an address that other machines reach."""
+        """Log a warning if other machines reach the listener without authentication."""
         if self.authenticates or _is_local(host):
             return
         lower = self.name.lower()

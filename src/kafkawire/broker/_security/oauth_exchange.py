@@ -74,7 +74,7 @@ class TokenCheck:
                 "unsecured tokens accepted",
                 level=logging.WARNING,
                 listener=settings.listener,
-                advice=f"anybody can write such a token; set {settings.name(_URL, OAUTHBEARER)} outside of tests",
+                advice=f"every client can write such a token; set {settings.name(_URL, OAUTHBEARER)} outside of tests",
             )
 
     def claims(self, token: str, now: int) -> Claims:

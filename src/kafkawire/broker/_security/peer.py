@@ -3,7 +3,7 @@
 Rules:
 - A connection has one `Peer`, and every request of it shares this object. A handler reads it through its context.
 - The principal is User:ANONYMOUS until the connection is authenticated. It changes at no other time: a
-  re-authentication as somebody else closes the connection (KIP-368).
+  re-authentication as another user closes the connection (KIP-368).
 - On SSL listeners the principal comes from the client's certificate, on SASL listeners from the SASL exchange.
 """
 
@@ -20,7 +20,7 @@ UNKNOWN_SOFTWARE: Final = ("unknown", "unknown")
 
 
 class Principal(NamedTuple):
-    """Somebody that requests are served for.
+    """The user for whom requests are served.
 
     >>> str(Principal("User", "alice")), Principal.parse("User:CN=a:b")
     ('User:alice', Principal(type='User', name='CN=a:b'))

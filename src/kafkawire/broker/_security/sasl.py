@@ -5,7 +5,7 @@ Rules:
   it must be set.
 - The users of PLAIN are options user_<name>="<password>" of listener.name.<listener>.plain.sasl.jaas.config. Those of
   SCRAM are in the journal. OAUTHBEARER has its own settings (`oauth_exchange`).
-- A setting that would let nobody in, or anybody, stops the start.
+- A setting that would refuse every client, or accept every one, stops the start.
 """
 
 from __future__ import annotations

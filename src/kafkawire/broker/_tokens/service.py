@@ -128,7 +128,7 @@ class Tokens:
         return expires
 
     def expired(self) -> list[Token]:
-        """The tokens that nobody can log in with."""
+        """The tokens that no longer allow a login."""
         now = self._clock.now()
         return [token for token in self.stored if token.has_expired(now)]
 
@@ -173,7 +173,7 @@ def _digest(password: bytes) -> bytes:
 
 
 def check_connection(peer: Peer) -> None:
-    """Refuse requests about tokens from a connection that proves nobody, or a token only."""
+    """Refuse requests about tokens from a connection without authentication, or with a token only."""
     is_anonymous = peer.protocol is SecurityProtocol.SSL and peer.principal == ANONYMOUS
     if peer.used_token or peer.protocol is SecurityProtocol.PLAINTEXT or is_anonymous:
         raise DelegationTokenRequestNotAllowedError(

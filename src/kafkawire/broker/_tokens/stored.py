@@ -42,7 +42,7 @@ class Token(NamedTuple):
     """The time after which it cannot be renewed."""
 
     def has_expired(self, now: int) -> bool:
-        """Whether nobody can log in with it any longer."""
+        """Whether it no longer allows a login."""
         return self.expires < now or self.ends < now
 
     def may_be_changed_by(self, principal: str) -> bool:

@@ -2,7 +2,7 @@
 
 Rules:
 - The connection must prove the client, and not by a token: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
-- The token is found by its HMAC. Nobody's: DELEGATION_TOKEN_NOT_FOUND. Of others: DELEGATION_TOKEN_OWNER_MISMATCH.
+- The token is found by its HMAC. Unknown: DELEGATION_TOKEN_NOT_FOUND. Of others: DELEGATION_TOKEN_OWNER_MISMATCH.
   Without a secret key: DELEGATION_TOKEN_AUTH_DISABLED.
 - A negative period removes the token at once, even after its end. Otherwise a token past its end is
   DELEGATION_TOKEN_EXPIRED. The new end may be later than before, but not after that of the token.

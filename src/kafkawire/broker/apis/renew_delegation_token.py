@@ -2,7 +2,7 @@
 
 Rules:
 - The connection must prove the client, and not by a token: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
-- The token is found by its HMAC. Nobody's: DELEGATION_TOKEN_NOT_FOUND. Past its end: DELEGATION_TOKEN_EXPIRED. Of
+- The token is found by its HMAC. Unknown: DELEGATION_TOKEN_NOT_FOUND. Past its end: DELEGATION_TOKEN_EXPIRED. Of
   others: DELEGATION_TOKEN_OWNER_MISMATCH. Without a secret key: DELEGATION_TOKEN_AUTH_DISABLED.
 - The period is at most delegation.token.expiry.time.ms, which is also used for 0 or less. The end is at most that of
   the token.

@@ -150,7 +150,7 @@ class GroupCoordinator:
             return
         group = self._classic_group(join.group_id, now)
         self._membership.join(group, join, token, now)
-        self.removals.let_go_if_unused(group)
+        self.removals.remove_if_unused(group)
 
     def consumer_heartbeat(self, beat: Beat, now: int) -> BeatResult:
         """The answer to a heartbeat of the consumer protocol; a refusal is raised."""
@@ -233,7 +233,7 @@ class GroupCoordinator:
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
         finally:
-            self.removals.let_go_if_unused(group)
+            self.removals.remove_if_unused(group)
 
     def commit_in_transaction(
         self,
@@ -252,7 +252,7 @@ class GroupCoordinator:
         except KafkaError as refusal:
             return dict.fromkeys(commits, ErrorCode(refusal.code))
         finally:
-            self.removals.let_go_if_unused(group)
+            self.removals.remove_if_unused(group)
 
     def end_transaction(self, index: int, producer_id: int, *, commit: bool, now: int) -> None:
         """A producer's marker was written to a partition of `__consumer_offsets`."""

@@ -1,4 +1,4 @@
-"""The end of groups and of offsets: deleted by a request, expired, or of a topic that is gone.
+"""The end of groups and of offsets: deleted by a request, expired, or of a deleted topic.
 
 Rules:
 - Work over many groups or offsets goes in steps, and a group may be joined or deleted between two of them.
@@ -65,7 +65,7 @@ class Removals:
                     return ErrorCode.GROUP_ID_NOT_FOUND
             if not group.is_empty:
                 return ErrorCode.NON_EMPTY_GROUP
-            self._bury(group, now)
+            self._remove(group, now)
         except KafkaError as refusal:
             return ErrorCode(refusal.code)
         return ErrorCode.NONE
@@ -81,10 +81,10 @@ class Removals:
             if isinstance(group, ShareGroup):  # has share partitions, whose state does not expire
                 continue
             if is_unused and self._has(group) and not self._unstable(group.group_id):
-                self._bury(group, now)
+                self._remove(group, now)
 
     def forgetting_topic(self, topic: str, now: int) -> Steps[None]:
-        """Forget every offset of a topic that is gone. It counts as gone at once."""
+        """Forget every offset of a deleted topic. It counts as gone at once."""
         left = self._left.setdefault(topic, {})
         left.update(self._groups)
         return self._forget(topic, left, now)
@@ -101,7 +101,7 @@ class Removals:
         for left in self._left.values():
             left.clear()
 
-    def let_go_if_unused(self, group: AnyGroup) -> None:
+    def remove_if_unused(self, group: AnyGroup) -> None:
         """Forget a group that a refused request has made."""
         is_unused = group.is_simple and not group.offsets and not group.pending
         if is_unused and not self._unstable(group.group_id):
@@ -114,7 +114,7 @@ class Removals:
     def _unstable(self, group_id: str) -> Collection[TopicPartition]:
         return self._offsets.pending.of(group_id)
 
-    def _bury(self, group: AnyGroup, now: int) -> None:
+    def _remove(self, group: AnyGroup, now: int) -> None:
         places = {*group.offsets, *self._unstable(group.group_id)}
         self._writer.write_end(group, places, now)
         for place in places:

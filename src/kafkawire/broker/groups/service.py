@@ -285,7 +285,7 @@ class Groups:
 
     @property
     def _now(self) -> int:
-        """The time of day; where somebody has set it, sessions and rebalances go on as if nobody had."""
+        """The time of day. If the system's clock was set, sessions and rebalances continue as if it was not."""
         set_by = self._jumps.take()
         if set_by:
             self._rings_at += set_by

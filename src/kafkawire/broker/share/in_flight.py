@@ -155,7 +155,7 @@ class InFlight:
         return max((run.deliveries for run in self.runs(first, last) if run.state == AVAILABLE), default=0)
 
     def change(self, first: int, last: int, state: int) -> None:
-        """Give records another state, in which nobody owns them."""
+        """Give records another state, in which they have no owner."""
         if self._states is None and first <= self.first and self.last <= last:
             self.state, self.member, self.locked_until = state, NOBODY, 0
             return

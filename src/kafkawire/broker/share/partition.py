@@ -84,7 +84,7 @@ class SharePartition:
         self.start = self.end = start
         self.batches: list[InFlight] = []
         self.has_available = False
-        """Whether records in flight may be available; if not, nobody looks for them."""
+        """Whether records in flight may be available; if not, no fetch looks for them."""
         self._gap: tuple[int, int] | None = None
         """The last offset that was stored, and the first one that may be missing before it."""
         self._locks: list[tuple[int, int, int]] = []

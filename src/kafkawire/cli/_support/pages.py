@@ -36,7 +36,7 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", type=Path, metavar="FILE", help="key of the certificate in PEM")
     parser.add_argument("--insecure", action="store_true", help="allow another --host without encryption")
     parser.add_argument("--write", action="store_true", help="let the page change the broker: produce, create, delete")
-    parser.add_argument("--no-export", action="store_true", help="do not let the page hand out files")
+    parser.add_argument("--no-export", action="store_true", help="disable downloads from the page")
     output.add_json_option(parser)
 
 

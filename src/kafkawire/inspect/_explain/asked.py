@@ -1,4 +1,4 @@
-"""Bytes explained as somebody asks for it: as a request, a response, a message, record batches, or by a guess.
+"""Bytes explained as the caller asks for it: as a request, a response, a message, record batches, or by a guess.
 
 Rules:
 - Without a kind, the bytes are requests or record batches if they look like it. `note` says for what they were taken.

@@ -1,6 +1,6 @@
 """Decisions that a driver left open when it died, and their completion without Spark.
 
-A stream repairs itself when it is restarted. A batch write that nobody runs again stays half visible until its open
+A stream repairs itself when it is restarted. A batch write that is not run again stays half visible until its open
 decision is completed here, or until its transactions time out.
 """
 

@@ -2,7 +2,7 @@
 
 Rules:
 - The latest MOST exchanges are kept, and at most MOST_BYTES of their frames. Older ones leave, and are counted.
-- The tables are made again when somebody looks, at most every REMAKE_SECONDS.
+- The tables are rebuilt when a page asks for them, at most every REMAKE_SECONDS.
 - Exchanges come from one thread, and are read by others.
 """
 

@@ -2,7 +2,7 @@
 
 Rules:
 - Files are only read, and only those of the directories that were given.
-- The tables are those of `read_directories`. Records are read for one batch at a time, when somebody looks.
+- The tables are those of `read_directories`. Records are read for one batch at a time, when a page asks for them.
 - A batch is named by the number of its file in the list of files, and its position: `3@61`.
 """
 

@@ -206,7 +206,7 @@ def _listen(host: str | None, port: int) -> list[socket.socket]:
         return [first]
     try:
         return [first, _socket(LOOPBACK[1], first.getsockname()[1])]
-    except OSError:  # no IPv6 here, or somebody else has the port there
+    except OSError:  # no IPv6 here, or another process has the port there
         return [first]
 
 

@@ -29,7 +29,7 @@ MOST_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """The rights of the page: change a broker, and hand out files."""
+    """The rights of the page: change a broker, and offer downloads."""
 
     write: bool = False
     export: bool = True

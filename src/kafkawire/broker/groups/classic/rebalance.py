@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.settings import GroupSettings
 
 NEW_MEMBER_JOIN_MS: Final = 300_000
-"""How long a new member's first join may take: it cannot send heartbeats, and nobody would notice its death."""
+"""How long a new member's first join may take: it cannot send heartbeats, so its death would not be noticed."""
 
 
 class Kind(Enum):
@@ -92,7 +92,7 @@ class Rebalances:
         self.end_if_everyone_joined(group, now)
 
     def end_if_everyone_joined(self, group: Group, now: int) -> None:
-        """End the rebalance if there is nobody to wait for."""
+        """End the rebalance if there is no member to wait for."""
         if group.state is State.PREPARING and group.initial_delay_left is None and group.everyone_joined:
             self._end(group, now)
 

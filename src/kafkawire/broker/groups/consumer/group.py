@@ -97,7 +97,7 @@ class ConsumerGroup(EpochGroup["ConsumerMember", "Assignment"]):
         return self.targets.get(member_id, {})
 
     def is_free(self, topic: UUID, partition: int) -> bool:
-        """Whether nobody owns a partition."""
+        """Whether a partition has no owner."""
         return partition not in self.owners.get(topic, ())
 
     def apply(self, change: Change) -> Change:

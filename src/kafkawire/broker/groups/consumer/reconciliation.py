@@ -3,7 +3,7 @@
 Rules:
 - A member keeps what it has and is to have. It stays in its epoch, UNREVOKED, until it no longer reports a partition
   that it has to give up.
-- Then it moves to the epoch of the target, and gets the partitions that nobody owns. It is UNRELEASED while another
+- Then it moves to the epoch of the target, and gets the partitions without an owner. It is UNRELEASED while another
   member still owns one of the others, and STABLE otherwise.
 - A partition that the member itself was giving up counts as free for it.
 - Topics that the member does not subscribe to count as not targeted. When the subscription shrinks, they are revoked

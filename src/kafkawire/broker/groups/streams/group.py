@@ -58,7 +58,7 @@ class StreamsGroup(EpochGroup["StreamsMember", "TaskSet"]):
     kind = "streams"
     protocol_type = "streams"
     uses_consumer_protocol = True
-    """Whether offsets of topics that nobody consumes may be deleted while the group has members."""
+    """Whether offsets of topics that no member consumes may be deleted while the group has members."""
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
