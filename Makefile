@@ -100,7 +100,7 @@ format: $(BUILT) ## format sources and schemas
 bench: $(BUILT) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
 
-lock: ## resolve the ranges of pyproject.toml anew into requirements.lock
+lock: ## resolve the ranges of pyproject.toml again into requirements.lock
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -q -e '.[dev,docs]'
 	build/lock/bin/python -m pip freeze --all --exclude-editable --exclude kafkawire --exclude pip > requirements.lock

@@ -9,7 +9,7 @@ Rules:
 - Only batches with acquired records are sent. They may contain others: AcquiredRecords names those that the member has.
 - A log that begins after the next record moves the share partition (retention).
 - A fetch whose session has gone on without it acquires nothing, because its client does not wait for its response: the
-  records would be locked for nobody. Nor does it acquire from a share partition that was loaded again meanwhile.
+  records would be locked without a reader. Nor does it acquire from a share partition that was loaded again meanwhile.
 """
 
 from __future__ import annotations

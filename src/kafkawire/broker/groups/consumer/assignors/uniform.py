@@ -5,8 +5,8 @@ Rules for members with the same topics (`heterogeneous` has those for different 
   extra partition each.
 - A member keeps old partitions of subscribed topics up to its quota and extra, and gives the rest up. A member that
   does not fill its extra passes it on, unless the members left are needed to take all extras.
-- Unassigned partitions fill the members with room, in the order of the members: first the partitions that no member had,
-  then those that were given up.
+- Unassigned partitions fill the members with room, in the order of the members: first the partitions that no member
+  had, then those that were given up.
 """
 
 from __future__ import annotations
