@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkawire.broker._net.connection import SLOT_SECONDS, WINDOW_SECONDS, ReceiveRate
+from kafkawire.broker._net.receive_rate import SLOT_SECONDS, WINDOW_SECONDS, ReceiveRate
 
 JUDGED = WINDOW_SECONDS + SLOT_SECONDS
 
@@ -51,3 +51,19 @@ def test_the_speed_is_that_of_the_best_frame_and_falls_with_slower_ones() -> Non
     assert pace.speed == pytest.approx(9_000_000)
     pace.finish(120.0)
     assert pace.speed == pytest.approx(9_000_000)
+
+
+def test_bytes_that_arrive_with_the_start_of_a_frame_are_counted_like_later_ones() -> None:
+    one, other = ReceiveRate(100.0), ReceiveRate(100.0)
+    one.restart(101.0, 3000)
+    other.restart(101.0)
+    other.add(3000, 101.0)
+    for now in (101.5, 102.0):
+        one.add(500, now)
+        other.add(500, now)
+    for now in (102.3, 102.4, 102.6, 110.0):
+        assert one.rate(now) == other.rate(now)
+    assert one.rate(110.0, unread=7) == 7
+    one.finish(102.0)
+    other.finish(102.0)
+    assert one.speed == other.speed > 0

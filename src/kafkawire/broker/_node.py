@@ -150,7 +150,8 @@ class Node:
         is the response for this partition. Tests use it."""
         self.removed: dict[UUID, str] = {}
         """The names of deleted topics, by id."""
-        self._held: WriteGroup | None = None
+        self.held: WriteGroup | None = None
+        """The records that are held in memory, until `write_held`."""
         self._quiet_until = 0
         take_over(self)
         self.authorizer = authorizer_of(config, self.acls)
@@ -216,14 +217,14 @@ class Node:
         An append is held if `more` of them follow, or if the log holds records already. A log that acknowledges only
         synced records holds nothing.
         """
-        group = self._held
+        group = self.held
         config = log.config
         if config.flush_on_ack or config.flush_messages < FOREVER:
             return None
         if not more and (group is None or log not in group):
             return None
         if group is None:
-            group = self._held = WriteGroup(self._report)
+            group = self.held = WriteGroup(self._report)
         group.add(log)
         return group
 
@@ -283,7 +284,7 @@ class Node:
 
     def write_held(self) -> None:
         """Write the records that are held in memory; their group keeps the failures for the responses."""
-        group, self._held = self._held, None
+        group, self.held = self.held, None
         if group is not None:
             group.write()
 

@@ -177,7 +177,7 @@ class Dispatcher:
             context.quota = self.node.quotas.of(peer.principal.name, header.client_id)
             if route.api.key == PRODUCE:
                 context.throttle(context.quota.produced(size))
-        if route.api.key != PRODUCE:
+        if self.node.held is not None and route.api.key != PRODUCE:
             self.node.write_held()
         try:
             call.request = route.decode_body(frame, offset, AT_ONCE)
@@ -185,7 +185,7 @@ class Dispatcher:
             call.response = self._serve_large(call, frame, offset)
             return call
         try:
-            call.response = self._serve(call)
+            call.response = self._handle(call) if self.interceptor is None else self._serve(call)
         except Exception as error:
             call.response = self._error_response(call, error)
         if call.response is None or isinstance(call.response, Message):
@@ -236,7 +236,8 @@ class Dispatcher:
             call.context.throttle(quota.worked(busy))
 
     def _finish(self, call: Call) -> tuple[Sequence[Part], int]:
-        self._meter(call)
+        if call.context.quota is not None:
+            self._meter(call)
         is_encoded = call.encoded is not None
         parts, size, errors = call.encoded or self._encode(call)
         call.frame = parts, size

@@ -24,6 +24,7 @@ from kafkawire import _platforms as platforms
 from kafkawire.broker._dispatch.dispatcher import PRODUCE, RefusedRequestError
 from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._net.listeners import Endpoint
+from kafkawire.broker._net.receive_rate import WINDOW_SECONDS, ReceiveRate
 from kafkawire.broker._net.send_queue import send_queue
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
 from kafkawire.broker._security.peer import Peer
@@ -48,60 +49,6 @@ RECORDED: Final = 64 * 1024
 SCRATCH: Final = 256 * 1024
 FIRST_ROOM: Final = 256 * 1024
 READ_SIZE: Final = 256 * 1024  # libuv repeats a full read up to 32 times before it looks at another connection
-SLOT_SECONDS: Final = 0.25
-WINDOW_SECONDS: Final = 1.0
-_SLOTS: Final = 5  # those of the window, and the current one
-_DECAY: Final = 0.9
-_INSTANT: Final = 1e-6
-
-
-class ReceiveRate:
-    """How fast one peer sends the bytes that the broker waits for.
-
-    Only time in which the broker waits for the peer counts. Bytes are counted in slots of SLOT_SECONDS. The rate is
-    that of the last WINDOW_SECONDS, to the nearest slot.
-    """
-
-    __slots__ = ("_began", "_counts", "_slot", "_total", "speed")
-
-    def __init__(self, now: float) -> None:
-        self.speed = 0.0
-        """Bytes per second of the last large frames: the best one, reduced with each slower one; 0 before the first."""
-        self.restart(now)
-
-    def restart(self, now: float) -> None:
-        """Count from now on: a frame starts, or continues after it waited for memory or behind a request."""
-        self._began = now
-        self._slot = int(now / SLOT_SECONDS)
-        self._counts = [0] * _SLOTS
-        self._total = 0
-
-    def add(self, count: int, now: float) -> None:
-        """Count bytes that arrived."""
-        slot = int(now / SLOT_SECONDS)
-        if slot != self._slot:
-            self._advance(slot)
-        self._counts[slot % _SLOTS] += count
-        self._total += count
-
-    def rate(self, now: float, unread: int = 0) -> float | None:
-        """Bytes per second, `unread` bytes in the system's buffer included; None if it is too early to say."""
-        if now - self._began < WINDOW_SECONDS + SLOT_SECONDS:
-            return None
-        self._advance(int(now / SLOT_SECONDS))
-        return (sum(self._counts) + unread) / WINDOW_SECONDS
-
-    def finish(self, now: float) -> None:
-        """Update the speed, because a large frame is complete."""
-        if self._total:
-            seconds = max(now - self._began, _INSTANT)
-            self.speed = max(self.speed * _DECAY, self._total / seconds)
-            self.restart(now)
-
-    def _advance(self, slot: int) -> None:
-        for passed in range(max(self._slot + 1, slot - _SLOTS + 1), slot + 1):
-            self._counts[passed % _SLOTS] = 0
-        self._slot = slot
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -176,10 +123,11 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, count: int) -> None:
         received = self._received
         self.active = now = self._server.loop.time()
-        if not received.held:
-            self._rate.restart(now)
+        if received.held:
+            self._rate.add(count, now)
+        else:
+            self._rate.restart(now, count)
         received.add(count)
-        self._rate.add(count, now)
         self._proceed()
 
     def pause_writing(self) -> None:
@@ -264,7 +212,8 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 self._serve_waiting()
             finally:
-                self._answer_held()
+                if self._held or self._dispatcher.node.held is not None:
+                    self._answer_held()
                 self._queue.flush()
         except KafkaWireError as error:
             self.refuse("request", str(error))
@@ -296,7 +245,9 @@ class Connection(asyncio.BufferedProtocol):
                 budget.repay(self)
             if self._serve(frame):
                 queue.flush()
-            if perf_counter() > turn_ends and received.has_more:
+            if not received.has_more:
+                return
+            if perf_counter() > turn_ends:
                 self._is_queued = True
                 self._dispatcher.turns.call(self._begin_turn)
 
@@ -321,11 +272,12 @@ class Connection(asyncio.BufferedProtocol):
             return False
         else:
             self._held.append(call)
-            self._mute(call)
+            if call.context.throttle_ms:
+                self._mute(call)
             return False
         if self._held:
             self._answer_held()
-        if not isinstance(call, bytes):
+        if not isinstance(call, bytes) and call.context.throttle_ms:
             self._mute(call)
         return self._queue.put(*response)
 

@@ -86,7 +86,12 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
         hidden = await _hidden(distinct, context)
         absent = dict.fromkeys(hidden, TopicAuthorizationError())
         permitted = [each for each in distinct if each.name not in hidden]
-    if node.config.boolean("auto.create.topics.enable") and (version < 4 or request.allow_auto_topic_creation):
+    by_name = node.topics.by_name
+    if (
+        (version < 4 or request.allow_auto_topic_creation)
+        and (len(permitted) > AT_ONCE or any(each.name not in by_name for each in permitted))
+        and node.config.boolean("auto.create.topics.enable")
+    ):
         absent |= await _create_missing(node, permitted, context)
     for each in distinct:
         try:
@@ -130,7 +135,7 @@ def _partitions(node: Node, topic: Topic, first: int) -> list[MetadataResponse.M
         MetadataResponse.MetadataResponsePartition(
             partition_index=index,
             leader_id=node.id,
-            leader_epoch=node.epoch_of(topic.name, index),
+            leader_epoch=node.epoch_of(topic.name, index) if node.moves else node.leader_epoch,
             replica_nodes=here,
             isr_nodes=here,
         )
