@@ -122,6 +122,23 @@ def test_findings_say_how_sure_they_are_what_shows_them_and_how_many_are_not_sho
     assert "4 errors. The first of each rule are shown here; the findings table has 3 more." in text
 
 
+def test_findings_lead_to_their_exchanges() -> None:
+    columns = headings("exchange:exchange | time:ms | API")
+    rows = [["3/0", 0, "Produce"], ["3/7", 5, None]]
+    text = written([Chapter("Evidence", "", [Grid("evidence", columns, rows)])], [FINDING])
+    assert '<a href="#exchange-3-0">3/0</a>, 3/1' in text  # the page does not have exchange 3/1
+    assert '<tr id="exchange-3-0"><td class="text" data-value="3/0">3/0</td>' in text
+
+
+@pytest.mark.parametrize("name", ["FindCoordinator", "magic 2, snappy", "InitializeShareGroup"])
+def test_names_of_usual_length_are_whole_on_a_phone(name: str) -> None:
+    for drawn in (
+        charts.bars(Bars("b", "B", "bytes", [(name, 10)])),
+        charts.ranges(Ranges("r", "R", "us", [(name, [1] * 4)])),
+    ):
+        assert f'text-anchor="end">{name}</text>' in on(charts.PHONE, drawn)
+
+
 def test_findings_that_were_not_looked_for_are_not_called_none() -> None:
     assert "No rules ran" in written([], None)
     assert "The rules found nothing" in written([], [])

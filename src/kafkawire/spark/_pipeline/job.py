@@ -24,6 +24,7 @@ from kafkawire.inspect import Thresholds
 from kafkawire.spark._pipeline.output import REPORT, WrittenTables
 from kafkawire.spark._pipeline.progress import run_with_progress
 from kafkawire.spark._pipeline.summary import findings_frame
+from kafkawire.spark._report.evidence import evidence_chapters
 from kafkawire.spark._report.page import page
 from kafkawire.spark.errors import PipelineError
 
@@ -206,7 +207,7 @@ class Job:
     def _write_report(self, summary: Summary, findings: list[dict[str, Any]] | None, started: float) -> None:
         chapters = run_with_progress(
             self.spark,
-            lambda: self.input.chapters(self.written, summary),
+            lambda: [*self.input.chapters(self.written, summary), *evidence_chapters(self.written, findings)],
             lambda share: self.report("report", share),
         )
         self.output.write_report(page(self.input.describe(), summary, findings, chapters, started))

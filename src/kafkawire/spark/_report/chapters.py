@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Unit = Literal["text", "count", "bytes", "us", "share", "ms", "code"]
+Unit = Literal["text", "count", "bytes", "us", "share", "ms", "code", "exchange"]
 _STEPS: Final = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
     *(second * 1000 for second in (1, 2, 5, 10, 15, 30)),

@@ -62,6 +62,8 @@ class Mark(NamedTuple):
 
 DESK: Final = Frame("desk", 1000, 84, 190, 110)
 PHONE: Final = Frame("phone", 340, 84, 112, 76)
+_MOST_NAMES: Final = 160
+"""The most room for names on a phone."""
 FRAMES: Final = (DESK, PHONE)
 
 
@@ -84,7 +86,8 @@ def over_time(chart: OverTime, marks: Sequence[Mark] = ()) -> str:
 
 def bars(chart: Bars) -> str:
     """Horizontal bars."""
-    return "".join(_svg(frame, len(chart.items) * _ROW, _bars(frame, chart), chart.title) for frame in FRAMES)
+    height, frames = len(chart.items) * _ROW, [_with_names(frame, chart) for frame in FRAMES]
+    return "".join(_svg(frame, height, _bars(frame, chart), chart.title) for frame in frames)
 
 
 def _bars(frame: Frame, chart: Bars) -> list[str]:
@@ -107,7 +110,8 @@ def ranges(chart: Ranges) -> str:
     low = math.floor(math.log10(min(everything, default=1)))
     high = max(math.ceil(math.log10(max(everything, default=10))), low + 1)
     height = len(chart.items) * _ROW + _BOTTOM
-    drawn = (_svg(frame, height, _ranges(frame, chart, low, high), chart.title) for frame in FRAMES)
+    frames = [_with_names(frame, chart) for frame in FRAMES]
+    drawn = (_svg(frame, height, _ranges(frame, chart, low, high), chart.title) for frame in frames)
     return _legend(["p50", "p90", "p99", "max"]) + "".join(drawn)
 
 
@@ -143,6 +147,12 @@ def _ranges(frame: Frame, chart: Ranges, low: int, high: int) -> list[str]:
             "</g>",
         ]
     return body
+
+
+def _with_names(frame: Frame, chart: Bars | Ranges) -> Frame:
+    """The frame with as much room for names as they need, within bounds."""
+    needed = math.ceil(max((room_of(name) for name, _ in chart.items), default=0)) + 11
+    return frame._replace(names=min(max(frame.names, needed), max(frame.names, _MOST_NAMES)))
 
 
 def nice_top(value: float, thousand: int = 1000) -> float:

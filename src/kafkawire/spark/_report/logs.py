@@ -256,7 +256,7 @@ def _fill(batches: DataFrame) -> Chapter:
     )
     grid = [[row.topic, row.batches, round(row.mean, 1), *row.counts, *row.sizes] for row in rows]
     columns = headings(
-        "topic | batches:count | records a batch:count | p50:count | p99:count | bytes, p50:bytes | bytes, p99:bytes"
+        "topic | batches:count | records per batch:count | p50:count | p99:count | bytes, p50:bytes | bytes, p99:bytes"
     )
     text = "How many records producers put into a batch of magic 2: few make logs large and brokers busy."
     return Chapter("Batch fill", text, [Grid("fill", columns, grid)])

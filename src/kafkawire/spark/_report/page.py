@@ -3,7 +3,8 @@
 Rules:
 - The file has no external references: it contains style, script, charts, and the numbers as JSON.
 - Findings come first, the worst at the top, each with evidence and advice. The input and the other chapters follow.
-- Errors and warnings are marked on the charts over time. A finding has the command that explains its first exchange.
+- Errors and warnings are marked on the charts over time. A finding has the command that explains its first exchange,
+  and leads to its exchanges, which are in a table at the end.
 - Text from data is escaped everywhere, so it is never executed.
 """
 
@@ -21,6 +22,7 @@ from kafkawire import __version__
 from kafkawire._theme import theme_css
 from kafkawire.spark._report import charts
 from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, headings, moment, show
+from kafkawire.spark._report.evidence import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = ("count", "bytes", "us", "share")
 _TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
-_EVIDENCE: Final = 12
 _MARKED: Final = ("error", "warning")
 _MANY: Final = 9  # columns, beyond which a table is set in small type
 _KEPT: Final = 20  # the most exchanges that a finding keeps as evidence
@@ -59,7 +60,7 @@ def page(
     resources = files("kafkawire.spark._report")
     numbers = summary.as_dict()
     title = _TITLES[source["kind"]]
-    marks = _marks(findings)
+    marks, known = _marks(findings), _exchanges(chapters)
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
@@ -69,7 +70,7 @@ def page(
         _navigation(chapters),
         _tiles(numbers),
         "</header><main>",
-        *_findings(source, summary, findings),
+        *_findings(source, summary, findings, known),
         *(part for chapter in chapters for part in _chapter(chapter, marks)),
         "</main>",
         f"<footer>kafkawire {escape(__version__)}, {moment(int(started * 1000))[:-4]} UTC.",
@@ -110,8 +111,17 @@ def _tiles(numbers: Mapping[str, Any]) -> str:
     return f'<dl class="tiles">{tiles}</dl>'
 
 
+def _exchanges(chapters: Sequence[Chapter]) -> set[str]:
+    """The exchanges that the page has, as CONN/SEQ."""
+    grids = [block for chapter in chapters for block in chapter.blocks if isinstance(block, Grid)]
+    return {row[0] for grid in grids if grid.columns[0][1] == "exchange" for row in grid.rows}
+
+
 def _findings(
-    source: Mapping[str, Any], summary: Summary, findings: Sequence[Mapping[str, Any]] | None
+    source: Mapping[str, Any],
+    summary: Summary,
+    findings: Sequence[Mapping[str, Any]] | None,
+    known: set[str],
 ) -> Iterator[str]:
     yield '<section id="findings"><h2>Findings</h2>'
     if findings is None or summary.findings is None:
@@ -132,7 +142,7 @@ def _findings(
         rules = sorted(summary.rules.items(), key=lambda item: -item[1])
         yield f'<div class="block">{_table(Grid("rules", headings("rule | findings:count"), rules))}</div>'
     for number, finding in enumerate(findings):
-        yield _finding(source, number, finding)
+        yield _finding(source, number, finding, known)
     yield "</section>"
 
 
@@ -150,9 +160,10 @@ def _marks(findings: Sequence[Mapping[str, Any]] | None) -> list[charts.Mark]:
     ]
 
 
-def _finding(source: Mapping[str, Any], number: int, finding: Mapping[str, Any]) -> str:
+def _finding(source: Mapping[str, Any], number: int, finding: Mapping[str, Any], known: set[str]) -> str:
     doubt = '<span class="soft">suspected</span>' if finding["certainty"] != "proven" else ""
     facts = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in _facts(finding))
+    facts += _evidence(finding, known)
     command = _command(source, finding)
     if command:
         facts += f"<div><dt>every byte</dt><dd><code>{escape(command)}</code></dd></div>"
@@ -172,12 +183,18 @@ def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if finding["t0"] is not None:
         first, last = (f"{each:%Y-%m-%d %H:%M:%S.%f}"[:-3] for each in (finding["t0"], finding["t1"] or finding["t0"]))
         yield "time", first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
+
+
+def _evidence(finding: Mapping[str, Any], known: set[str]) -> str:
+    """The exchanges of a finding; those that the page has are links."""
     evidence = finding["evidence"] or []
-    if evidence:
-        shown = ", ".join(f"{each['conn_id']}/{each['seq']}" for each in evidence[:_EVIDENCE])
-        total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
-        rest = total - min(len(evidence), _EVIDENCE)
-        yield "exchanges (conn_id/seq)", shown + (f" and {rest} more" if rest > 0 else "")
+    if not evidence:
+        return ""
+    names = [f"{each['conn_id']}/{each['seq']}" for each in evidence[:LISTED]]
+    shown = ", ".join(f'<a href="#{_place(name)}">{name}</a>' if name in known else name for name in names)
+    total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
+    more = f" and {total - len(names)} more" if total > len(names) else ""
+    return f"<div><dt>exchanges (conn_id/seq)</dt><dd>{shown}{more}</dd></div>"
 
 
 def _command(source: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
@@ -220,7 +237,7 @@ def _table(grid: Grid) -> str:
         for (name, _), kind in zip(grid.columns, kinds, strict=True)
     )
     body = "".join(
-        "<tr>"
+        f"<tr{_row_id(grid, row)}>"
         + "".join(
             f'<td class="{kind}" data-value="{escape("" if value is None else str(value), quote=True)}">'
             f"{escape(show(value, unit))}</td>"
@@ -231,6 +248,14 @@ def _table(grid: Grid) -> str:
     )
     wide = ' class="wide"' if len(grid.columns) > _MANY else ""
     return f"<table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row_id(grid: Grid, row: Sequence[Any]) -> str:
+    return f' id="{_place(row[0])}"' if grid.columns[0][1] == "exchange" else ""
+
+
+def _place(exchange: str) -> str:
+    return f"exchange-{exchange.replace('/', '-')}"
 
 
 def _anchor(title: str) -> str:
