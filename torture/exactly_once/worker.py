@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -52,7 +53,7 @@ class MustEndError(Exception):
     """The producer cannot be used any more."""
 
 
-class Worker:
+class Worker(ABC):
     """The loop that all libraries share."""
 
     def __init__(self, task: Task) -> None:
@@ -104,31 +105,31 @@ class Worker:
             journal.note(FENCED, transaction, error)
             raise MustEndError(str(error)) from error
 
-    def open(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def open(self) -> None: ...
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
+    @abstractmethod
     def poll(self, most: int) -> list[tuple[int, int]]:
         """Partitions and offsets of input records, in order per partition."""
-        raise NotImplementedError
 
-    def begin(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def begin(self) -> None: ...
 
-    def produce(self, topic: str, partition: int, value: bytes) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def produce(self, topic: str, partition: int, value: bytes) -> None: ...
 
-    def send_offsets(self, offsets: dict[int, int]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def send_offsets(self, offsets: dict[int, int]) -> None: ...
 
-    def commit(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def commit(self) -> None: ...
 
-    def abort(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def abort(self) -> None: ...
 
+    @abstractmethod
     def rewind(self) -> None:
         """Read from the committed offsets again."""
-        raise NotImplementedError

@@ -8,18 +8,20 @@ Rules:
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 
 class ExternalBytes:
     """Bytes that are not in memory, but have a known length."""
 
     __slots__ = ()
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def read(self) -> bytes | memoryview:
         """The bytes, read into memory."""
-        raise NotImplementedError
 
 
 Part = bytes | memoryview | ExternalBytes

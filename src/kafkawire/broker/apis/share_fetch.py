@@ -61,7 +61,7 @@ async def handle(node: Node, request: ShareFetchRequest, context: RequestContext
     outcomes: dict[Place, Outcome] = {}
     if acknowledges:
         fetches = session is not None and not renews
-        outcomes = await acknowledge(node, key, request.topics, context, renews=renews, settles=not fetches)
+        outcomes = await acknowledge(node, key, request.topics, context, renews=renews, applies=not fetches)
     fetched: dict[Place, PartitionData] = {}
     if session is not None and not renews:
         most = min(request.max_bytes, node.max_fetch_bytes)
@@ -77,7 +77,7 @@ async def handle(node: Node, request: ShareFetchRequest, context: RequestContext
         try:
             await fetch.run(list(session.partitions), request.share_session_epoch)
         finally:
-            node.shares.settle(ShareKey(key.group_id, *place) for place in outcomes)
+            node.shares.apply_acknowledgements(ShareKey(key.group_id, *place) for place in outcomes)
         fetched = _told(session, fetch.answers, is_first=request.share_session_epoch == INITIAL)
     response = await _response(fetched, outcomes, context)
     response.acquisition_lock_timeout_ms = node.shares.lock_duration(key.group_id)

@@ -41,9 +41,9 @@ _INVALID: Final = Outcome(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.m
 
 
 async def acknowledge(
-    node: Node, session: SessionKey, topics: Topics, context: RequestContext, *, renews: bool, settles: bool = True
+    node: Node, session: SessionKey, topics: Topics, context: RequestContext, *, renews: bool, applies: bool = True
 ) -> dict[Place, Outcome]:
-    """The outcome of each partition of a request; with `settles=False`, the rest is left to `Shares.settle`."""
+    """The outcome of each partition; without `applies`, the rest is left to `Shares.apply_acknowledgements`."""
     outcomes: dict[Place, Outcome] = {}
     empty: list[Place] = []
     written: list[ShareKey] = []
@@ -69,7 +69,7 @@ async def acknowledge(
             else:
                 key = ShareKey(session.group_id, *place)
                 try:
-                    node.shares.acknowledge(key, session.member_id, batches, settles=settles)
+                    node.shares.acknowledge(key, session.member_id, batches, applies=applies)
                     outcomes[place] = Outcome()
                 except KafkaError as error:
                     outcomes[place] = Outcome(error.code, error.message)

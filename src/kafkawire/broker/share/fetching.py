@@ -98,15 +98,15 @@ class ShareFetch:
         if not self._targets or limits.max_records <= 0 or limits.max_bytes <= 0:
             return
         seen = self._changes
-        found = await self._find(settles=False)
+        found = await self._find(applies=False)
         if found is None:
-            self.settle()
+            self.apply_acknowledgements()
             found = await self._wait(seen)
         await self._acquire(found)
 
-    def settle(self) -> None:
+    def apply_acknowledgements(self) -> None:
         """Let the acknowledgements of the request take effect."""
-        self._shares.settle(target.key for target in self._targets.values())
+        self._shares.apply_acknowledgements(target.key for target in self._targets.values())
 
     @property
     def _is_awaited(self) -> bool:
@@ -134,7 +134,7 @@ class ShareFetch:
                 found = await self._find(at_once=not in_time)
         return found
 
-    async def _find(self, *, at_once: bool = False, settles: bool = True) -> list[_Found] | None:
+    async def _find(self, *, at_once: bool = False, applies: bool = True) -> list[_Found] | None:
         """The partitions that can be read; None if there is not enough, and there is time to wait."""
         found: list[_Found] = []
         size, is_final = 0, at_once or self._limits.max_wait_ms <= 0
@@ -142,7 +142,7 @@ class ShareFetch:
         for place, target in list(self._targets.items()):
             try:
                 hosted = self._node.partition(*place)
-                loaded = await self._shares.load(target.key, hosted, settles=settles)
+                loaded = await self._shares.load(target.key, hosted, applies=applies)
                 log = hosted.log
                 loaded.partition.log_starts_at(log.log_start_offset)
                 if loaded.partition.can_acquire(most_locks):

@@ -5,8 +5,8 @@ Rules:
   any more, when its state is replaced, or when it cannot be read.
 - An acknowledgement is answered when its changes are in the log, and synced if the settings ask for it.
 - The acknowledgements of a fetch are stored before it reads, and take effect after its first look for records
-  (`settle`), as in Apache Kafka. So the records that it releases come after those that were available before. Every
-  other event on a share partition lets them take effect first.
+  (`apply_acknowledgements`), as in Apache Kafka. So the records that it releases come after those that were available
+  before. Every other event on a share partition lets them take effect first.
 - Locks use a clock that cannot be set. They are not stored.
 - A session ends with its connection. The records that its member holds are then available again.
 - Snapshots of quiet partitions are written, and old records deleted, every prune interval.
@@ -63,12 +63,12 @@ _log: Final = logging.getLogger(__name__)
 class LoadedPartition:
     """A share partition in use, and the epochs that its writes carry."""
 
-    __slots__ = ("partition", "state_epoch", "unsettled")
+    __slots__ = ("partition", "state_epoch", "unapplied")
 
     def __init__(self, partition: SharePartition, state_epoch: int) -> None:
         self.partition = partition
         self.state_epoch = state_epoch
-        self.unsettled: list[Update] = []
+        self.unapplied: list[Update] = []
         """Acknowledgements that are stored and have not taken effect yet."""
 
 
@@ -185,9 +185,9 @@ class Shares:
         """Whether a group gets only records of committed transactions."""
         return self._node.group_configs.text(group_id, ISOLATION_LEVEL) == "read_committed"
 
-    async def load(self, key: ShareKey, hosted: HostedPartition, *, settles: bool = True) -> LoadedPartition:
+    async def load(self, key: ShareKey, hosted: HostedPartition, *, applies: bool = True) -> LoadedPartition:
         """A share partition, loaded from its stored state if need be."""
-        loaded = self._settled(key) if settles else self._loaded.get(key)
+        loaded = self._applied(key) if applies else self._loaded.get(key)
         if loaded is not None:
             return loaded
         epoch = self._node.leader_epoch
@@ -208,32 +208,32 @@ class Shares:
         return loaded
 
     def acknowledge(
-        self, key: ShareKey, member_id: str, acknowledgements: Sequence[Acknowledgement], *, settles: bool = True
+        self, key: ShareKey, member_id: str, acknowledgements: Sequence[Acknowledgement], *, applies: bool = True
     ) -> None:
         """Take in acknowledgements of one partition, all or none; refusals are raised.
 
-        With `settles=False` they take effect later, by `settle`.
+        With `applies=False` they take effect later, by `apply_acknowledgements`.
         """
-        loaded = self._settled(key)
+        loaded = self._applied(key)
         if loaded is None:
             raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
         update = loaded.partition.acknowledge(member_id, acknowledgements, self.delivery_limit(key.group_id))
         if update.renewals and self._node.group_configs.text(key.group_id, RENEWS).lower() != "true":
             raise InvalidRecordStateError("Renewing acquisition locks is not enabled for the group.")
         self._store(key, loaded, update)
-        if settles:
+        if applies:
             self._apply(key, loaded, update)
         else:
-            loaded.unsettled.append(update)
+            loaded.unapplied.append(update)
 
     def find(self, key: ShareKey) -> LoadedPartition | None:
         """A share partition that is in use."""
         return self._loaded.get(key)
 
-    def settle(self, keys: Iterable[ShareKey]) -> None:
+    def apply_acknowledgements(self, keys: Iterable[ShareKey]) -> None:
         """Let the acknowledgements of share partitions take effect."""
         for key in keys:
-            self._settled(key)
+            self._applied(key)
 
     def end_session(self, key: SessionKey) -> None:
         """End a session, and release the records of its member."""
@@ -280,15 +280,15 @@ class Shares:
         limit = self.delivery_limit(group_id)
         for topic_id, index in session.partitions:
             key = ShareKey(group_id, topic_id, index)
-            loaded = self._settled(key)
+            loaded = self._applied(key)
             if loaded is not None:
                 self._store_anyway(key, loaded, loaded.partition.release(member_id, limit))
 
-    def _settled(self, key: ShareKey) -> LoadedPartition | None:
+    def _applied(self, key: ShareKey) -> LoadedPartition | None:
         """A share partition that is in use, after all of its acknowledgements."""
         loaded = self._loaded.get(key)
-        while loaded is not None and loaded.unsettled:
-            self._apply(key, loaded, loaded.unsettled.pop(0))
+        while loaded is not None and loaded.unapplied:
+            self._apply(key, loaded, loaded.unapplied.pop(0))
         return loaded
 
     def _store(self, key: ShareKey, loaded: LoadedPartition, update: Update) -> None:
@@ -349,7 +349,7 @@ class Shares:
         self._timer = None
         now = self._node.clock.elapsed()
         while (key := self._locks.take(now)) is not None:
-            loaded = self._settled(key)
+            loaded = self._applied(key)
             if loaded is not None:
                 self._store_anyway(key, loaded, loaded.partition.expire(now, self.delivery_limit(key.group_id)))
                 self.locked(key)

@@ -259,7 +259,7 @@ class Producer:
         named = transactions.transactional_id
         self._sender.drop_waiting(AbortableTransactionError(f"the transaction of {named!r} was aborted"))
         await self._accumulator.flush()
-        await self._sender.settle()  # a late answer must not be taken for one of the next transaction
+        await self._sender.until_idle()  # a late answer must not be taken for one of the next transaction
         await transactions.end(commit=False)
 
     async def _abort_before_stop(self) -> None:

@@ -77,7 +77,7 @@ class TaskSender(Sender[Connection]):
         self._accumulator = accumulator
         self._tasks: set[asyncio.Task[None]] = set()
         self._unanswered: set[_Reply] = set()
-        self._settled: asyncio.Future[None] | None = None
+        self._idle: asyncio.Future[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
         accumulator.on_ready = self.send
@@ -89,15 +89,15 @@ class TaskSender(Sender[Connection]):
         elif self._is_idempotent:
             await self.renew()
 
-    async def settle(self) -> None:
+    async def until_idle(self) -> None:
         """Wait until no request is in flight, also for batches that were given up meanwhile."""
         while self._tasks or self._unanswered:
             if self._tasks:
                 await asyncio.wait(list(self._tasks))
             else:
-                if self._settled is None:
-                    self._settled = asyncio.get_running_loop().create_future()
-                await asyncio.shield(self._settled)
+                if self._idle is None:
+                    self._idle = asyncio.get_running_loop().create_future()
+                await asyncio.shield(self._idle)
 
     async def close(self) -> None:
         self._unanswered.clear()
@@ -138,9 +138,9 @@ class TaskSender(Sender[Connection]):
         except Exception as failure:
             self._undelivered(reply.sent, failure)
         self._requests[reply.node] -= 1
-        if self._settled is not None and not self._unanswered:
-            self._settled.set_result(None)
-            self._settled = None
+        if self._idle is not None and not self._unanswered:
+            self._idle.set_result(None)
+            self._idle = None
         self._completed()
 
     async def _exchange(self, connection: Connection, message: ProduceRequest, version: int) -> ProduceResponse | None:

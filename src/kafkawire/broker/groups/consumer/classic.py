@@ -79,7 +79,7 @@ class ClassicMembers:
         )
         return self._consumers.subscribe(work, member, updated, now)
 
-    def settle(
+    def reconcile(
         self,
         work: Work,
         member_id: str,
@@ -90,7 +90,7 @@ class ClassicMembers:
     ) -> ConsumerMember:
         """The member after its next step."""
         owned = owned_partitions(subscription, self._consumers.topics)
-        return self._consumers.settle(work, member_id, owned, now, subscription_changed=changed)
+        return self._consumers.reconcile(work, member_id, owned, now, subscription_changed=changed)
 
     def joined(self, group: ConsumerGroup, member: ConsumerMember, now: int) -> None:
         """Start the timeouts of a member that has joined."""

@@ -96,7 +96,7 @@ class ConsumerGroups:
         )
         changed = self.subscribe(work, member, updated, now, beat.sees)
         self.update_targets(work, now)
-        after = self.settle(work, updated.member_id, beat.owned, now, subscription_changed=changed)
+        after = self.reconcile(work, updated.member_id, beat.owned, now, subscription_changed=changed)
         assigns = beat.epoch == JOIN_EPOCH or beat.is_full or member.assigned != after.assigned
         interval = self.timing(group.group_id).heartbeat_interval
         return BeatResult(after.member_id, after.epoch, interval, after.assigned if assigns else None)
@@ -139,7 +139,7 @@ class ConsumerGroups:
             assignor = preferred_assignor(group, self.settings.assignors[0])
             work.do(list(new_targets(group, assignor, self.topics, now)))
 
-    def settle(
+    def reconcile(
         self, work: Work, member_id: str, owned: Owned, now: int, *, subscription_changed: bool
     ) -> ConsumerMember:
         """Let a member take its next step towards its target."""

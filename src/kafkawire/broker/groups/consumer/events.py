@@ -232,7 +232,7 @@ class ConsumerEvents:
                 self.consumers.update_targets(work, now)
             is_stale = group.assignment_epoch < group.epoch
             if not downgrades or not is_stale:
-                self._classic.settle(work, member_id, subscription, now, changed=changed)
+                self._classic.reconcile(work, member_id, subscription, now, changed=changed)
             member = group.members[member_id]
             if downgrades:
                 downgrade = self._end_as_classic(work, (), now)

@@ -126,7 +126,7 @@ class ShareEvents:
         with self._event(group, now) as event:
             bump = self._subscribe(event, before, beat)
             self._update_targets(event, now)
-            after = self._settle(event, beat.member_id, changed=bump)
+            after = self._reconcile(event, beat.member_id, changed=bump)
             initializing = self._initialize(event, now)
         self._expect_heartbeat(group, beat.member_id, now)
         assigns = beat.epoch == JOIN_EPOCH or beat.topics is not None or before.assigned != after.assigned
@@ -305,7 +305,7 @@ class ShareEvents:
                 event.do(Target(member_id, target))
         event.do(TargetEpoch(group.epoch, now))
 
-    def _settle(self, event: _Event, member_id: str, *, changed: bool) -> ShareMember:
+    def _reconcile(self, event: _Event, member_id: str, *, changed: bool) -> ShareMember:
         """Give a member its target."""
         group = event.group
         member = group.members[member_id]

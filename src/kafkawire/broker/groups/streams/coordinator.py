@@ -172,7 +172,7 @@ class StreamsGroups:
         )
         work.do([*changed, TargetEpoch(group.epoch, now)])
 
-    def settle(self, work: Work, member_id: str, beat: StreamsBeat, epoch: int, target: TaskSet) -> StreamsMember:
+    def reconcile(self, work: Work, member_id: str, beat: StreamsBeat, epoch: int, target: TaskSet) -> StreamsMember:
         """Let a member take its next step towards its target."""
         group = work.group
         member = group.members[member_id]

@@ -99,7 +99,7 @@ class StreamsEvents:
             topology = self._streams.state_topology(work, described, beat, statuses)
             configured = self._streams.configure(work, topology, beat, bump=bump)
             epoch, target = self._streams.update_targets(work, described, configured, now, statuses, starts=starts)
-            after = self._streams.settle(work, described.member_id, beat, epoch, target)
+            after = self._streams.reconcile(work, described.member_id, beat, epoch, target)
         self._register(work, now)
         if starts and Due(group.group_id, Kind.INITIAL_DELAY) not in self._deadlines:
             self._deadlines.set(
