@@ -62,6 +62,16 @@ def test_records_arrive_as_they_were_sent(broker: Topics, topic: str, codec: str
     assert (second["key"], second["value"]) == (b"tombstone", None)
 
 
+def test_closing_at_once_loses_nothing_that_nobody_acknowledges(broker: Topics, topic: str) -> None:
+    async def work(producer: Producer) -> None:
+        for _ in range(40):
+            await producer.send(topic, bytes(200_000), None, 1)
+
+    for _ in range(3):  # more than the buffers of the sockets hold, so that much is unsent when the producer closes
+        produce(broker, work, acks=0)
+    until(lambda: len(rows(broker, topic, 1)) == 120)
+
+
 def test_a_key_goes_where_java_puts_it(broker: Topics, topic: str) -> None:
     async def work(producer: Producer) -> None:
         for number in range(50):

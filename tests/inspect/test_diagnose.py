@@ -29,7 +29,16 @@ from kafkawire.inspect._diagnose.close_causes import FLOORS
 from kafkawire.inspect._diagnose.registry import built_in_rules
 from kafkawire.inspect._tables.read import read_captures
 from kafkawire.inspect._tables.schemas import FINDINGS
-from kafkawire.messages import EndTxnRequest, EndTxnResponse, MetadataRequest, apis
+from kafkawire.messages import (
+    EndTxnRequest,
+    EndTxnResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    MetadataRequest,
+    apis,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,6 +142,61 @@ def _describing(broker: str, partitions: int = 0, error: int = 0, **more: UUID) 
 def test_why_a_topic_is_unknown(tmp_path: Path, others: list[Conversation], why: str) -> None:
     (finding,) = [each for each in findings(tmp_path, _unknown(*others)) if each.rule == "unknown-topic"]
     assert why in finding.text
+
+
+@pytest.mark.parametrize(
+    ("steps", "levels"),
+    [
+        ([(3, 1_000)] * 4 + [(0, 1_000)], ["info"]),
+        ([(3, 1_000)] * 4 + [(0, 1_000), (0, 1_000)], ["info"]),
+        ([(3, 1_000)] * 4 + [(0, 20_000)], ["error"]),
+        ([(0, 1_000)] + [(3, 1_000)] * 4 + [(0, 1_000)], ["error"]),
+        ([(3, 1_000)] * 2 + [(0, 1_000)] + [(3, 1_000)] * 2, ["error"]),
+        ([(3, 1_000)] * 4, ["error"]),
+    ],
+    ids=["created", "created and used", "known too late", "deleted and created", "known at times", "missing"],
+)
+def test_a_topic_that_is_being_created_is_not_an_incident(
+    tmp_path: Path, steps: list[tuple[int, int]], levels: list[str]
+) -> None:
+    one = talk()
+    for error, milliseconds in steps:
+        one.wait(milliseconds)
+        one.exchange(MetadataRequest(topics=[]), described("orders", 1 if error == 0 else 0, error), 12)
+    found = [each for each in findings(tmp_path, one.packets) if each.rule == "unknown-topic"]
+    assert [each.level for each in found] == levels
+
+
+@pytest.mark.parametrize(
+    ("codes", "level"),
+    [([15, 15, 14, 14, 14, 0], "info"), ([15, 15, 14, 14, 14], "warning"), ([15, 16, 14, 14, 14, 0], "warning")],
+    ids=["loaded", "not loaded", "moved"],
+)
+def test_a_coordinator_that_loads_is_not_an_incident(tmp_path: Path, codes: list[int], level: str) -> None:
+    one = talk()
+    for code in codes:
+        one.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(error_code=code), 4)
+    found = [each for each in findings(tmp_path, one.packets) if each.rule == "leader-churn"]
+    assert [each.level for each in found] == [level]
+
+
+@pytest.mark.parametrize(("restarts", "storms"), [(1, []), (4, ["rebalance-storm"])])
+def test_a_restart_of_a_consumer_is_not_a_storm(tmp_path: Path, restarts: int, storms: list[str]) -> None:
+    conversations, generation = [], 0
+    for number in range(restarts + 1):
+        one = Conversation(client=("10.0.0.7", 51_000 + number), broker=("10.0.0.9", 9092))
+        one.wait(3_000 * number)
+        one.open()
+        for _ in range(2):
+            generation += 1
+            one.exchange(
+                JoinGroupRequest(group_id="g", member_id=f"m{number}"),
+                JoinGroupResponse(generation_id=generation, member_id=f"m{number}"),
+                7,
+            )
+        conversations.append(one.close())
+    found = find_incidents(tables_of(tmp_path, merge(conversations)))
+    assert [each.rule for each in found if each.level == "error"] == storms
 
 
 def test_a_forbidden_topic_is_distinguished_from_a_missing_one(tmp_path: Path) -> None:

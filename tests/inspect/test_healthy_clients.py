@@ -156,7 +156,8 @@ async def kafka_python_group(bootstrap: str) -> list[bytes]:
         found: list[bytes] = []
         deadline = monotonic() + PATIENCE
         while is_missing(found) and monotonic() < deadline:
-            found += [each.value for polled in member.poll(100).values() for each in polled]
+            # A short poll that ends while the member joins can make kafka-python 3.0.12 forget its assignment.
+            found += [each.value for polled in member.poll(10_000).values() for each in polled]
         member.close()
         return found
 
@@ -191,8 +192,7 @@ async def kcat_group(bootstrap: str) -> list[bytes]:
 )
 def test_a_group_of_ordinary_clients_is_not_an_incident(tmp_path: Path, client: Client) -> None:
     path = tmp_path / "x.pcapng"
-    if is_missing(record(path, client).values):
-        pytest.skip("the client did not join its group in time")  # kafka-python polls without an end, now and then
+    assert not is_missing(record(path, client).values)
     tables = read_captures([path]).tables
     found = [(each.rule, each.text) for each in find_incidents(tables, UNHURRIED) if each.level != "info"]
     assert found == []

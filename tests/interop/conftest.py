@@ -33,7 +33,10 @@ def kafka() -> ApacheKafka:
 @every_release
 def each_kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheBroker]:
     """One broker of each release that tests compare with."""
-    broker = ApacheBroker(ApacheKafka(request.param), tmp_path_factory.mktemp("release"))
+    settings = {
+        "log.initial.task.delay.ms": "3600000"
+    }  # otherwise retention removes old records of questions after 30 s
+    broker = ApacheBroker(ApacheKafka(request.param), tmp_path_factory.mktemp("release"), settings=settings)
     broker.start()
     yield broker
     broker.stop()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from tests.interop import (
     questions,
+    questions_found_at_random,
     questions_of_administrators,
     questions_of_clients,
     questions_of_features,
@@ -37,6 +38,7 @@ QUESTIONS = (
     | questions_of_settings.QUESTIONS
     | questions_with_repetitions.QUESTIONS
     | questions_of_transactions.QUESTIONS
+    | questions_found_at_random.QUESTIONS
 )
 KNOWN = {
     "an operation that is none": "Apache Kafka has an unknown server error for it",
@@ -109,7 +111,8 @@ def test_the_answer_is_the_same(
         request.applymarker(pytest.mark.xfail(reason=known[question]))
     if question in questions_of_features.UPDATES and each_kafka.release is PREVIOUS:
         pytest.skip("before 4.0, transaction.version could not be finalized")
-    if question in questions_of_settings.QUESTIONS and each_kafka.release is PREVIOUS:
+    newest_only = questions_of_settings.QUESTIONS.keys() | questions_found_at_random.QUESTIONS.keys()
+    if question in newest_only and each_kafka.release is PREVIOUS:
         pytest.skip("compared with the newest release")
     ask = QUESTIONS[question]
     name = type(ask(0)).__schema__.name.removesuffix("Request")
@@ -137,6 +140,9 @@ def test_messages_of_success_are_the_same(both: tuple[Asked, Asked], each_kafka:
     made = questions_of_administrators.made_with()
     ours, theirs = (cast("Any", each.ask(made, 7)).topics[0].error_message for each in both)
     assert ours == theirs
+    quotas = questions_found_at_random.QUESTIONS["quotas that there are not"](1)
+    ours, theirs = (cast("Any", each.ask(quotas, 1)).error_message for each in both)
+    assert ours == theirs == ""
 
 
 OTHER_SETTINGS = {

@@ -55,7 +55,7 @@ async def handle(
     types = exact.keys() | any_name
     if IP in types and len(types) > 1:
         raise InvalidRequestError("an ip together with a user or a client id")
-    response = DescribeClientQuotasResponse(error_message=None, entries=[])
+    response = DescribeClientQuotasResponse(error_message="", entries=[])
     for entity, values in list(node.quotas.stored.values.items()):
         if matches(entity, exact, any_name, strict=request.strict):
             assert response.entries is not None

@@ -70,12 +70,12 @@ async def handle(node: Node, request: ListOffsetsRequest, context: RequestContex
 async def _find(
     node: Node, topic: str, wanted: RequestPartition, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsResponse.ListOffsetsPartitionResponse:
+    if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, 1 << 15):
+        raise UnsupportedVersionError(f"timestamp {wanted.timestamp} in ListOffsets v{version}")
     log = node.log(topic, wanted.partition_index)
     if version >= 4:
         node.check_leader_epoch(topic, wanted.partition_index, wanted.current_leader_epoch)
     found = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
-    if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, 1 << 15):
-        raise UnsupportedVersionError(f"timestamp {wanted.timestamp} in ListOffsets v{version}")
     if version == 0:
         found.old_style_offsets = segment_offsets(log, wanted.timestamp, wanted.max_num_offsets, node.clock.now())
         return found

@@ -3,7 +3,8 @@
 Rules:
 - v0: an empty list asks for all topics. v1+: null asks for all, empty for none.
 - A topic that occurs more than once is answered once, where it occurs first.
-- Topics are named by name, or by id from v12 on. v10 and v11 have ids and refuse them with INVALID_REQUEST.
+- Topics are named by name, or by id from v12 on. v10 and v11 have ids and refuse them with INVALID_REQUEST. If any
+  topic has an id, names are ignored, as in Kafka.
 - A topic that does not exist is created with num.partitions if auto.create.topics.enable and the request allow it (v0-3
   always do). The request that creates it gets UNKNOWN_TOPIC_OR_PARTITION, as in Kafka, and the next one the topic.
 - One request creates at most MOST_PARTITIONS partitions. Clients retry for the remaining topics.
@@ -78,7 +79,7 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
                     await _end(response.topics[-1], node, topic, context)
             await context.yield_if_due()
         return response
-    distinct = await _distinct(wanted, context)
+    distinct = await _distinct(wanted, version, context)
     hidden: Collection[str] = ()
     absent: dict[str, KafkaError] = {}
     permitted = distinct
@@ -102,14 +103,15 @@ async def handle(node: Node, request: MetadataRequest, context: RequestContext) 
                 await _end(response.topics[-1], node, topic, context)
         except KafkaError as error:
             is_hidden = isinstance(error, TopicAuthorizationError)
-            with_bits = with_operations and each.name is not None and not is_hidden
+            name = None if version >= 12 and each.topic_id != NO_ID else each.name
+            with_bits = with_operations and name is not None and not is_hidden
             response.topics.append(
                 MetadataResponse.MetadataResponseTopic(
                     error_code=error.code,
-                    name=_answerable(each.name, context),
+                    name=_answerable(name, context),
                     topic_id=each.topic_id,
-                    is_internal=each.name in INTERNAL and each.name not in hidden,
-                    topic_authorized_operations=_operations(each.name or "", context, asked=with_bits),
+                    is_internal=name in INTERNAL and name not in hidden,
+                    topic_authorized_operations=_operations(name or "", context, asked=with_bits),
                 )
             )
         await context.yield_if_due()
@@ -152,14 +154,20 @@ async def _end(
         described.partitions += _partitions(node, topic, first)
 
 
-async def _distinct(wanted: list[RequestTopic], context: RequestContext) -> list[RequestTopic]:
-    """The topics of a request, each once."""
+async def _distinct(wanted: list[RequestTopic], version: int, context: RequestContext) -> list[RequestTopic]:
+    """The topics of a request, each once; from v12 on only those with ids, if there are any."""
     if len(wanted) < 2:
         return wanted
     seen: set[object] = set()
-    found = []
+    found: list[RequestTopic] = []
+    by_id = False
     for each in wanted:
-        key = each.name if each.topic_id == NO_ID else (each.name, each.topic_id)
+        has_id = version >= 12 and each.topic_id != NO_ID
+        if has_id and not by_id:
+            by_id, found = True, []
+        elif by_id and not has_id:
+            continue
+        key = each.name if each.topic_id == NO_ID else each.topic_id
         if key not in seen:
             seen.add(key)
             found.append(each)
@@ -175,7 +183,7 @@ async def _hidden(wanted: Iterable[RequestTopic], context: RequestContext) -> se
     """The names that the client may not describe."""
     hidden: set[str] = set()
     for each in wanted:
-        if each.name and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, each.name):
+        if each.name and each.topic_id == NO_ID and not context.may(Operation.DESCRIBE, ResourceType.TOPIC, each.name):
             hidden.add(each.name)
         await context.yield_if_due()
     return hidden
@@ -222,8 +230,6 @@ def _find(
     if wanted.topic_id != NO_ID or wanted.name is None:
         if version < 12:
             raise InvalidRequestError(f"topic ids are served from v12 on, this is v{version}")
-        if wanted.name:  # Java's consumer of the consumer protocol sends the id with an empty name
-            raise InvalidRequestError("a topic asked for by name and by id at once")
         topic = node.topics.get_id(wanted.topic_id)
         context.require(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         return topic

@@ -1,7 +1,8 @@
 """OffsetDelete: v0. Deletes committed offsets of a group.
 
 Rules:
-- A group that does not exist: GROUP_ID_NOT_FOUND. One with members that are not consumers: NON_EMPTY_GROUP.
+- An empty group id: INVALID_GROUP_ID. A group that does not exist: GROUP_ID_NOT_FOUND. One with members that are not
+  consumers: NON_EMPTY_GROUP.
 - Topics that the group consumes keep their offsets: GROUP_SUBSCRIBED_TO_TOPIC. An unknown topic or partition:
   UNKNOWN_TOPIC_OR_PARTITION. Deleting an offset that was never committed succeeds silently.
 - A topic that the client may not read: TOPIC_AUTHORIZATION_FAILED.
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafkawire.broker._dispatch.registry import RequestContext, serves
 from kafkawire.messages import OffsetDeleteResponse
-from kafkawire.messages.errors import ErrorCode
+from kafkawire.messages.errors import ErrorCode, InvalidGroupIdError
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 @serves("OffsetDelete")
 async def handle(node: Node, request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
+    if not request.group_id:
+        raise InvalidGroupIdError("an empty group id")
     places: dict[TopicPartition, None] = {}
     hidden: set[str] = set()
     for topic in request.topics:

@@ -22,7 +22,7 @@ from kafkawire.broker.groups.offsets import Commit
 from kafkawire.broker.groups.protocol import MemberKey
 from kafkawire.broker.transactions.transaction import EPOCH_PER_TRANSACTION
 from kafkawire.messages import TxnOffsetCommitResponse
-from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError, InvalidGroupIdError
+from kafkawire.messages.errors import ErrorCode, GroupIdNotFoundError
 
 if TYPE_CHECKING:
     from kafkawire.broker._metadata.topics import Topic
@@ -47,8 +47,6 @@ def refuse(request: TxnOffsetCommitRequest, refusal: Refusal, context: RequestCo
 
 @serves("TxnOffsetCommit", refuse=refuse)
 async def handle(node: Node, request: TxnOffsetCommitRequest, context: RequestContext) -> TxnOffsetCommitResponse:
-    if not request.group_id:
-        raise InvalidGroupIdError("an empty group id")
     by_id = context.version >= ID_VERSION
     commits: dict[TopicPartition, Commit] = {}
     topics: list[Topic | None] = []
@@ -83,6 +81,8 @@ async def handle(node: Node, request: TxnOffsetCommitRequest, context: RequestCo
 async def _commit(
     node: Node, request: TxnOffsetCommitRequest, commits: dict[TopicPartition, Commit], context: RequestContext
 ) -> dict[TopicPartition, ErrorCode]:
+    if not request.group_id:
+        return dict.fromkeys(commits, ErrorCode.INVALID_GROUP_ID)
     await node.groups.prepare()
     producer = request.producer_id, request.producer_epoch
     error = await _check(node, request, producer, context)

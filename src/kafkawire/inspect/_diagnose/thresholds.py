@@ -27,6 +27,7 @@ class Thresholds:
 
     repeats: int = _threshold(5, "equal fetches or errors that make a loop")
     unknown_topic: int = _threshold(3, "responses that do not know the topic")
+    new_topic_s: float = _threshold(10.0, "seconds in which brokers may learn of a topic that is just created")
     silent_s: float = _threshold(60.0, "seconds with heartbeats and without a fetch")
     unreconciled_s: float = _threshold(60.0, "seconds in which a member keeps partitions that it was asked to give up")
     deliveries: int = _threshold(5, "deliveries of a record to a share group: the limit of the broker or of the group")

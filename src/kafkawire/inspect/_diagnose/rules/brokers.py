@@ -6,7 +6,8 @@ Rules:
 - Versions below those of Kafka 4 (KIP-896) will fail there. A client that never sends ApiVersions cannot adapt. It is
   reported only if the capture has all of its connections from their first byte.
 - A topic has one finding from `unknown_topic` errors on. Other responses about the topic give the cause: recreated, too
-  few partitions, metadata still propagating, forbidden, or missing.
+  few partitions, metadata still propagating, forbidden, or missing. It is only informative if the topic was new: each
+  broker that refused it knew it within `new_topic_s`, had not known it before, and refused it no more.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78
@@ -36,6 +38,7 @@ _NO_TIME = _NO_VERSION = -(2**63)
 _EMPTY: Final = 200
 _UNSUPPORTED: Final = 35
 _CHURN: Final = (5, 6, 14, 15, 16)
+_LOADING: Final = (14, 15)
 _CORRUPT: Final = (2, 87)
 _SESSION: Final = (70, 71, 106)
 _UNKNOWN, _FORBIDDEN, _UNKNOWN_ID, _INCONSISTENT_ID = 3, 29, 100, 103
@@ -200,7 +203,7 @@ def _unasking_clients(evidence: Evidence) -> Iterator[Finding]:
         yield about("old-client", "info", shown, text, advice, entity=client, **evidence.extent(places))
 
 
-@rule("leader-churn", "warning", "leaders or coordinators that move", thresholds=("burst", "burst_s"))
+@rule("leader-churn", "warning", "leaders or coordinators that move", thresholds=("burst", "burst_s", "new_topic_s"))
 def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Bursts of errors after leaders or coordinators moved."""
     moved = evidence.exchanges.where(error_code=_CHURN)
@@ -218,8 +221,24 @@ def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             if len(epochs) > 1:
                 text += f"; leader epochs {epochs[0]} to {epochs[-1]} were seen"
             advice = "Leaders or coordinators moved: look for an election, a restart, or a broker that is unstable."
-            yield about("leader-churn", "warning", burst, text, advice)
+            level: Level = "warning"
+            if _is_loading(evidence, burst, limits):
+                level, text = "info", f"{text}, while a coordinator loaded its state"
+                advice = (
+                    "Nothing: clients retry. It happens after a start, and when the first group of a cluster is made."
+                )
+            yield about("leader-churn", level, burst, text, advice)
         start = end
+
+
+def _is_loading(evidence: Evidence, burst: list[Row], limits: Thresholds) -> bool:
+    """Whether coordinators were only not ready yet: for a short time, and the same request succeeded after it."""
+    first, last = when(burst[0]), when(burst[-1])
+    if any(row["error_code"] not in _LOADING for row in burst) or last - first > limits.new_topic_s * SECOND:
+        return False
+    keys = {row["api_key"] for row in burst}
+    answered = {row["api_key"] for row in evidence.exchanges.where(api_key=keys, error_code=0) if when(row) > last}
+    return keys == answered
 
 
 @rule("corruption", "error", "batches with a wrong checksum, or errors of a broker about them")
@@ -309,7 +328,7 @@ def _chatter(
     "unknown-topic",
     "error",
     "a topic or partition that does not exist, that the broker does not know yet, or that the client may not use",
-    thresholds=("unknown_topic",),
+    thresholds=("unknown_topic", "new_topic_s"),
 )
 def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Topics that clients use and brokers do not know."""
@@ -320,7 +339,11 @@ def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     for topic, rows in grouped(evidence.of_topics(names), topic_of).items():
         refused = [row for row in rows if row["error_code"] in _MISSING]
         forbidden = [row for row in rows if row["error_code"] == _FORBIDDEN]
-        if len(refused) >= limits.unknown_topic:
+        if len(refused) >= limits.unknown_topic and _was_new(rows, limits):
+            text = f"{topic}: {len(refused)} responses did not know it while it was created"
+            advice = "Nothing: clients retry. To avoid the errors, create topics before the clients start."
+            yield about("unknown-topic", "info", [row["exchange"] for row in refused], text, advice, entity=topic)
+        elif len(refused) >= limits.unknown_topic:
             why, advice = _cause(rows, refused)
             text = f"{topic}: {len(refused)} responses do not know it; {why}"
             yield about("unknown-topic", "error", [row["exchange"] for row in refused], text, advice, entity=topic)
@@ -328,6 +351,18 @@ def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             text = f"{topic}: {len(forbidden)} responses say that the client may not use it"
             advice = "The topic may exist: grant the client's principal access (kafka-acls), or fix the name."
             yield about("unknown-topic", "error", [row["exchange"] for row in forbidden], text, advice, entity=topic)
+
+
+def _was_new(rows: list[Row], limits: Thresholds) -> bool:
+    """Whether each broker that did not know a topic knew it soon, as it happens with a topic that is just created."""
+    for answers in grouped(rows, lambda row: row["exchange"]["connection"]["server"]).values():
+        refusals = [when(row["exchange"]) for row in answers if row["error_code"] in _MISSING]
+        known = [when(row["exchange"]) for row in answers if row["error_code"] == 0]
+        if refusals and not (known and min(known) > max(refusals)):
+            return False
+        if refusals and min(known) - min(refusals) > limits.new_topic_s * SECOND:
+            return False
+    return True
 
 
 def _cause(rows: list[Row], refused: list[Row]) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def rebalance_storms(evidence: Evidence, limits: Thresholds) -> Iterator[Finding
         if not joins:
             joins = _epoch_changes(rows)
             rises = _rises(joins)
-        if rises <= 2 * _members(joins) or len(joins) < 2:
+        if rises <= 2 * _starts(joins) or len(joins) < 2:
             continue
         minutes = max(when(joins[-1]) - when(joins[0]), SECOND) / (60 * SECOND)
         if len(joins) / max(minutes, 1 / 6) >= limits.joins_per_minute:
@@ -105,14 +105,18 @@ def _group(row: Row) -> str:
     return str(row["group_id"])
 
 
-def _members(joins: list[Row]) -> int:
-    """The most connections of each client that joined and were open at the same time."""
-    count = 0
+def _starts(joins: list[Row]) -> int:
+    """The starts of members that are ordinary: each member once, and as many restarts as there are members.
+
+    The members of a client are the most of its connections that joined and were open at the same time.
+    """
+    members, connections = 0, 0
     for own in grouped(joins, client_of).values():
-        connections = {row["conn_id"]: row["connection"] for row in own}
-        spans = [(each["t_first"] or 0, each["t_close"] or each["t_last"] or 0) for each in connections.values()]
-        count += max(sum(first <= start <= last for first, last in spans) for start, _ in spans)
-    return count
+        known = {row["conn_id"]: row["connection"] for row in own}
+        spans = [(each["t_first"] or 0, each["t_close"] or each["t_last"] or 0) for each in known.values()]
+        members += max(sum(first <= start <= last for first, last in spans) for start, _ in spans)
+        connections += len(spans)
+    return min(connections, 2 * members)
 
 
 def _rises(joins: list[Row]) -> int:
