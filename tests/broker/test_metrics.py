@@ -10,9 +10,8 @@ from tests.broker.raw_connection import Peer
 
 from kafkawire.broker._config.settings import keys
 from kafkawire.broker._coordinator import Gauge
-from kafkawire.broker._dispatch.dispatcher import error_paths, errors_at
 from kafkawire.broker._metrics import page as metrics_page
-from kafkawire.broker._metrics.counters import Metrics
+from kafkawire.broker._metrics.counters import Metrics, error_paths, errors_at
 from kafkawire.broker._metrics.http import gauges
 from kafkawire.broker._metrics.page import GaugeLines
 from kafkawire.messages import FetchRequest, FetchResponse, MetadataRequest

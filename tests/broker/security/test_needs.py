@@ -14,8 +14,8 @@ from kafkawire.broker._acls.access import Access, UnlistedNeedError
 from kafkawire.broker._acls.authorizer import STANDARD
 from kafkawire.broker._acls.needs import ERRORS, NEEDS
 from kafkawire.broker._dispatch import registry
-from kafkawire.broker._dispatch.dispatcher import error_paths, errors_at
 from kafkawire.broker._dispatch.registry import RegistrationError, served_apis, serves
+from kafkawire.broker._metrics.counters import error_paths, errors_at
 from kafkawire.broker._security.peer import Peer, Principal
 from kafkawire.messages.errors import InvalidConfigError
 from kafkawire.wire.acls import CLUSTER_NAME, Acl, Operation, Pattern, PatternType, Permission, ResourceType

@@ -29,7 +29,6 @@ from types import CoroutineType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire._codec import CodecError, ElementLimitError
-from kafkawire._codec.plan import LIST
 from kafkawire.broker._acls import guard
 from kafkawire.broker._acls.access import Access
 from kafkawire.broker._acls.needs import NEEDS
@@ -42,6 +41,7 @@ from kafkawire.broker._dispatch.registry import (
     served_apis,
 )
 from kafkawire.broker._dispatch.turns import TURN_SECONDS, StartedCoroutine, Turns
+from kafkawire.broker._metrics.counters import error_paths, errors_at
 from kafkawire.broker._net.listeners import Endpoint
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
 from kafkawire.broker._ops.watchdog import NOTABLE_SECONDS, Watchdog
@@ -54,10 +54,9 @@ from kafkawire.wire.frames import SIZE
 from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION, ResponseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kafkawire._codec.parts import Part
-    from kafkawire._codec.plan import Shape
     from kafkawire.broker._dispatch.registry import Handler, Response
     from kafkawire.broker._metrics.counters import ApiMetrics, Metrics
     from kafkawire.broker._node import Node
@@ -73,11 +72,9 @@ PRODUCE: Final = 0
 MOST_THROTTLE_MS: Final = 2**31 - 1
 AT_ONCE: Final = 10_000
 MOST_ELEMENTS: Final = 250_000
-ERROR_CODE: Final = "error_code"
 NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
 _READY: Final = (Message, HeldResponse)
 _NAMED: Final = SIZE.size + KEY_AND_VERSION.size
-Path = tuple[str, ...]
 
 
 class RefusedRequestError(KafkaWireError):
@@ -380,38 +377,6 @@ def set_throttle_time(response: Any, milliseconds: int) -> None:
     """Put a throttle time into a response that has a field for it; versions without it leave the field out."""
     if hasattr(response, "throttle_time_ms"):
         response.throttle_time_ms = min(milliseconds, MOST_THROTTLE_MS)
-
-
-def error_paths(shape: Shape) -> tuple[Path, ...]:
-    """The attributes that lead through lists to the error codes of a response, wherever its schema has them."""
-    return tuple(_find_error_codes(shape))
-
-
-def errors_at(paths: tuple[Path, ...], message: Message) -> list[int]:
-    """Every code in a response that is not 0.
-
-    >>> from kafkawire.messages import HeartbeatResponse
-    >>> errors_at(error_paths(HeartbeatResponse.__shape__), HeartbeatResponse(error_code=25))
-    [25]
-    """
-    found: list[int] = []
-    for path in paths:
-        holders: list[Any] = [message]
-        for name in path:
-            if len(holders) == 1:
-                holders = getattr(holders[0], name) or []
-            else:
-                holders = [element for holder in holders for element in getattr(holder, name) or ()]
-        found += [holder.error_code for holder in holders if holder.error_code]
-    return found
-
-
-def _find_error_codes(shape: Shape) -> Iterator[Path]:
-    for slot in shape.slots:
-        if slot.attribute == ERROR_CODE:
-            yield ()
-        elif slot.shape is not None and slot.default_kind == LIST:
-            yield from ((slot.attribute, *rest) for rest in _find_error_codes(slot.shape))
 
 
 def _log_request(call: Call, size: int, seconds: float) -> None:

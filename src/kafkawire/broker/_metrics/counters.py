@@ -1,7 +1,8 @@
 """The numbers of the running broker: of each API, of each client id, of its connections.
 
 Rules:
-- Counting costs a few additions per request. `metrics_page` shows the numbers.
+- Counting costs a few additions per request. `page` shows the numbers.
+- Every error code of a response is counted, wherever its schema has one.
 - The page shows the clients with the most requests, SHOWN at most. All others are one line, `other`.
 - At most TRACKED client ids are kept, each cut to LONGEST characters. If there are more, those with the fewest requests
   are added to `other`; an id that comes back begins again at 0.
@@ -12,10 +13,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from heapq import nlargest, nsmallest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkawire._codec.plan import LIST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from kafkawire._codec.plan import Shape
+    from kafkawire.messages import Message
 
 BOUNDS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 SHOWN: Final = 50
@@ -23,6 +29,8 @@ TRACKED: Final = 1000
 LONGEST: Final = 128
 OTHER: Final = "other"
 _DROPPED: Final = TRACKED // 10
+_ERROR_CODE: Final = "error_code"
+Path = tuple[str, ...]
 
 
 class ApiMetrics:
@@ -126,3 +134,35 @@ class Metrics:
     def refuse(self, reason: str) -> None:
         """Count a connection that was closed, by the kind of reason."""
         self.refused[reason] = self.refused.get(reason, 0) + 1
+
+
+def error_paths(shape: Shape) -> tuple[Path, ...]:
+    """The attributes that lead through lists to the error codes of a response, wherever its schema has them."""
+    return tuple(_find_error_codes(shape))
+
+
+def errors_at(paths: tuple[Path, ...], message: Message) -> list[int]:
+    """Every code in a response that is not 0.
+
+    >>> from kafkawire.messages import HeartbeatResponse
+    >>> errors_at(error_paths(HeartbeatResponse.__shape__), HeartbeatResponse(error_code=25))
+    [25]
+    """
+    found: list[int] = []
+    for path in paths:
+        holders: list[Any] = [message]
+        for name in path:
+            if len(holders) == 1:
+                holders = getattr(holders[0], name) or []
+            else:
+                holders = [element for holder in holders for element in getattr(holder, name) or ()]
+        found += [holder.error_code for holder in holders if holder.error_code]
+    return found
+
+
+def _find_error_codes(shape: Shape) -> Iterator[Path]:
+    for slot in shape.slots:
+        if slot.attribute == _ERROR_CODE:
+            yield ()
+        elif slot.shape is not None and slot.default_kind == LIST:
+            yield from ((slot.attribute, *rest) for rest in _find_error_codes(slot.shape))
