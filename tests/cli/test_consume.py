@@ -266,3 +266,10 @@ def test_escapes_and_headers() -> None:
     assert unescape(r"\x00\\\q") == b"\x00\\\\q"
     record = ConsumerRecord("t", 0, 1, 2, 0, None, None, (("a", b"1"), ("b", None)))
     assert formatter("%k|%K|%S|%h")(record) == b"|-1|-1|a=1,b="
+
+
+def test_a_group_does_not_wait_for_the_end_of_a_topic_that_does_not_exist(
+    broker: Topics, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["consume", "no-such-topic", "-G", "endless", "-e", "-b", broker.bootstrap]) == 1
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in capfd.readouterr().err

@@ -69,6 +69,18 @@ def test_columns_without_room_are_left_out_and_named(
     assert all(name in pipe.getvalue() for name in columns)
 
 
+def test_without_rich_a_terminal_has_fewer_columns_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(output, "_has_rich", lambda: False)
+    columns = [f"column-{number:03}" for number in range(9)]
+    terminal = Terminal()
+    output.print_rows(columns, [[number] * 9 for number in range(2)], stream=terminal)
+    assert terminal.getvalue().splitlines()[0] == "column-000  column-001  column-002"
+    assert max(map(len, terminal.getvalue().splitlines())) <= 40
+    assert capsys.readouterr().err.startswith("(no room for column-003, ")
+
+
 @pytest.mark.parametrize(
     "rows",
     [[], [(10**30, 10**30)], [("x" * 200, "y" * 200)], [("日本語" * 30, "é" * 60)]],

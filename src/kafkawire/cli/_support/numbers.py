@@ -18,7 +18,7 @@ from typing import Final
 
 from kafkawire.cli.registry import UsageError
 
-TIMES: Final = "@2026-01-31T12:00, @12:30, @-2h (s, m, h, d) or @MS"
+TIMES: Final = "milliseconds, @2026-01-31T12:00, @12:30 or @-2h (s, m, h, d)"
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 import unicodedata
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console
-    from rich.live import Live
     from rich.progress import Progress as Bar
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
@@ -104,13 +104,41 @@ def _print_lines(
     *,
     headed: bool,
 ) -> None:
-    """Print each row as one aligned line."""
-    for line in [columns, *cells] if headed else cells:
+    """Print each row as one aligned line; on a terminal, without the last columns that have no room."""
+    count = len(columns)
+    if stream.isatty():
+        count = _count_fitting(_least(widths, numeric), shutil.get_terminal_size().columns)
+    shown = (line[:count] for line in ([columns, *cells] if headed else cells))
+    for line in shown:
         padded = (
             (cell.rjust if right else cell.ljust)(width - display_width(cell) + len(cell))
-            for cell, width, right in zip(line, widths, numeric, strict=True)
+            for cell, width, right in zip(line, widths, numeric, strict=False)
         )
         print(_GAP.join(padded).rstrip(), file=stream)
+    if headed:
+        _note_left_out(columns[count:])
+
+
+def _least(widths: list[int], numeric: list[bool]) -> list[int]:
+    """The least widths of columns: texts may be wrapped, numbers not."""
+    return [width if right else min(width, _NARROWEST) for width, right in zip(widths, numeric, strict=True)]
+
+
+def _count_fitting(least: list[int], room: int) -> int:
+    """The number of columns, from the first on, that have room."""
+    return next((count for count in range(len(least), 1, -1) if sum(least[:count]) + 2 * (count - 1) <= room), 1)
+
+
+def _note_left_out(names: Sequence[str]) -> None:
+    if not names:
+        return
+    note = f"(no room for {', '.join(names)}; --json prints all columns)"
+    if uses_rich(sys.stderr):
+        from rich.text import Text
+
+        console(sys.stderr).print(Text(note))
+    else:
+        print(note, file=sys.stderr)
 
 
 def _print_table(
@@ -127,10 +155,8 @@ def _print_table(
     from rich.text import Text
 
     out = console(stream)
-    least = [width if right else min(width, _NARROWEST) for width, right in zip(widths, numeric, strict=True)]
-    shown = next(
-        (count for count in range(len(columns), 1, -1) if sum(least[:count]) + 2 * (count - 1) <= out.width), 1
-    )
+    least = _least(widths, numeric)
+    shown = _count_fitting(least, out.width)
     table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name, width, right in zip(columns[:shown], least, numeric, strict=False):
         table.add_column(
@@ -139,12 +165,8 @@ def _print_table(
     for row in cells:
         table.add_row(*map(Text, row[:shown]))
     out.print(table)
-    if headed and shown < len(columns):
-        note = f"(no room for {', '.join(columns[shown:])}; --json prints all columns)"
-        if sys.stderr.isatty():
-            console(sys.stderr).print(Text(note))
-        else:
-            print(note, file=sys.stderr)
+    if headed:
+        _note_left_out(columns[shown:])
 
 
 def print_fields(fields: Mapping[str, object], *, stream: TextIO | None = None) -> None:
@@ -362,35 +384,3 @@ def _json_value(value: object) -> object:
 
 def _is_number(cell: str) -> bool:
     return cell == "-" or cell.removeprefix("-").replace(".", "", 1).isdecimal()
-
-
-class StateLine:
-    """A state on one line of the terminal, which is removed at the end. Without rich or a terminal nothing is shown.
-
-    >>> with StateLine() as line:
-    ...     line.show("starting Spark ...")
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._live: Live | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def show(self, text: str) -> None:
-        """Show this text instead of the one before."""
-        if not uses_rich(self._stream):
-            return
-        from rich.live import Live
-        from rich.text import Text
-
-        line = Text(text, no_wrap=True, overflow="ellipsis")
-        if self._live is None:
-            self._live = Live(console=console(self._stream), auto_refresh=False, transient=True)
-            self._live.start()
-        self._live.update(line, refresh=True)

@@ -249,7 +249,7 @@ def _follow_group(
     from kafkawire.client import RebalanceListener
     from kafkawire.client.blocking import Admin, Consumer
 
-    if any(map(is_pattern, topics)):
+    if args.to_end or any(map(is_pattern, topics)):  # a topic that does not exist has no end to stop at
         with Admin(admin_config(args)) as admin:
             topics = [each.name for each in find_topics(admin, topics)]
 

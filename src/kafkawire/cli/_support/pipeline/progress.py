@@ -11,13 +11,15 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Final, Literal, Self, TextIO
 
 from kafkawire.cli._support import output
-from kafkawire.cli._support.output import Progress, StateLine, uses_rich
+from kafkawire.cli._support.output import Progress, console, uses_rich
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from rich.live import Live
 
     from kafkawire.spark import StreamState
 
@@ -26,10 +28,42 @@ _REDRAW: Final = 0.5
 _REPEAT: Final = 10.0
 
 
+class _StateLine:
+    """A state on one line of the terminal, which is removed at the end. Without rich or a terminal nothing is shown.
+
+    >>> with _StateLine() as line:
+    ...     line.show("starting Spark ...")
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, text: str) -> None:
+        """Show this text instead of the one before."""
+        if not uses_rich(self._stream):
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        line = Text(text, no_wrap=True, overflow="ellipsis")
+        if self._live is None:
+            self._live = Live(console=console(self._stream), auto_refresh=False, transient=True)
+            self._live.start()
+        self._live.update(line, refresh=True)
+
+
 @contextmanager
 def status(text: str) -> Iterator[None]:
     """Show a line on the terminal within the block."""
-    with StateLine() as line:
+    with _StateLine() as line:
         line.show(text)
         yield
 
@@ -69,7 +103,7 @@ class StreamLine:
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream or sys.stderr, clock
         self._is_terminal = uses_rich(self._stream)
-        self._line = StateLine(self._stream)
+        self._line = _StateLine(self._stream)
         self._next = clock()
         self._state: StreamState | None = None
         self._shown_rows = 0
