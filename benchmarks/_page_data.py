@@ -187,8 +187,7 @@ def running_broker() -> Iterator[str]:
 def messages_batch(first: int, count: int) -> pa.RecordBatch:
     """Messages of 100 bytes, JSON with an id and a name."""
     texts = [
-        b'{"id":%09d,"user":{"id":%06d,"name":"user-%06d"},"note":"' % (n, n % 1000, n)
-        for n in range(first, first + count)
+        b'{"id":%d,"user":{"id":%d,"name":"user-%06d"},"note":"' % (n, n % 1000, n) for n in range(first, first + count)
     ]
     values = [text + b"x" * (98 - len(text)) + b'"}' for text in texts]
     return pa.record_batch({"value": pa.array(values, pa.binary())})

@@ -62,7 +62,7 @@ def test_a_record_is_produced_and_a_topic_deleted_by_its_name(visitor: Visitor, 
     tab = visitor.go("/b1/topic/orders")
     tab.get_by_role("button", name="Produce…").click()
     tab.get_by_role("textbox", name="Value", exact=True).fill("typed here")
-    tab.get_by_role("button", name="Send").click()
+    tab.get_by_role("button", name="Send", exact=True).click()
     expect(tab.get_by_text("Written to orders-0 at offset 30")).to_be_visible()
     assert bytes(broker.records("orders")[-1].value or b"") == b"typed here"
     tab.get_by_role("button", name="Delete…").click()

@@ -226,5 +226,5 @@ def test_the_protocol_lists_what_the_schemas_have(page: RunningPage) -> None:
     assert shown["versions"] == [versions.first, versions.last]
     assert fetch["key"] == 1
     assert any(change["kind"] == "added" for change in shown["changes"])
-    sample = page.get("/api/protocol/Metadata/sample")
+    sample = page.get("/api/protocol/MetadataRequest/sample")
     assert page.post("/api/bytes", {"text": sample["hex"]})["faults"] == []

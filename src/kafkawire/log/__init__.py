@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from kafkawire.log._offline.dump import dump_path, log_files, partitions_in
     from kafkawire.log._offline.findings import verify_paths
     from kafkawire.log._offline.log_file import LogFile, open_log
-    from kafkawire.log._offline.old_formats import FIELDS as OLD_FORMAT_FIELDS
     from kafkawire.log._offline.old_formats import CodecTrial, OldFormats
-    from kafkawire.log._offline.stats import FILLS as STATS_FILLS
     from kafkawire.log._offline.stats import available_codecs
     from kafkawire.log._offline.stats import collect as collect_stats
+    from kafkawire.log._offline.stats_sections import Price as StoragePrice
+    from kafkawire.log._offline.stats_sections import stats_sections
     from kafkawire.log._offline.verify import Finding as LogFinding
     from kafkawire.log._offline.verify import (
         index_entries,
@@ -110,7 +110,6 @@ _SHARED = {
     "LogFile": "_offline.log_file",
     "LogFinding": "_offline.verify:Finding",
     "CodecTrial": "_offline.old_formats",
-    "OLD_FORMAT_FIELDS": "_offline.old_formats:FIELDS",
     "OldFormats": "_offline.old_formats",
     "ONGOING": "_verification",
     "Repair": "_repair.plan",
@@ -118,7 +117,8 @@ _SHARED = {
     "SEGMENT_SUFFIXES": "_segment:SUFFIXES",
     "SLOW_TO_PACK": "_admission",
     "SNAPSHOT_SUFFIX": "_producer_snapshots:SNAPSHOT",
-    "STATS_FILLS": "_offline.stats:FILLS",
+    "stats_sections": "_offline.stats_sections",
+    "StoragePrice": "_offline.stats_sections:Price",
     "SWAP_SUFFIX": "_segment:SWAP",
     "SnapshotError": "_producer_snapshots",
     "Step": "_cleanup.steps",

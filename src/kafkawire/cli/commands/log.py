@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kafkawire.cli._support.numbers import count, positive
 from kafkawire.cli._support.output import Progress, add_json_option, add_web_option, human_size, print_json, print_rows
@@ -18,7 +17,9 @@ from kafkawire.cli._support.repairs import run as repair
 from kafkawire.cli.registry import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from kafkawire.log import StoragePrice
 
 HELP = "dump, verify, measure and repair log directories and files"
 EXAMPLES = (
@@ -30,17 +31,8 @@ EXAMPLES = (
 )
 SHOWN_BYTES = 60
 TOP_KEYS = 10
-Section = tuple[str, tuple[str, ...], list[tuple[object, ...]]]
 _UNITS = {"GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40, "MB": 10**6, "MiB": 2**20}
 _PRICE = re.compile(rf"(\d+(?:\.\d+)?)/({'|'.join(_UNITS)})-(\w+)")
-
-
-class Price(NamedTuple):
-    """A price of storage: an amount for a number of bytes and a period."""
-
-    amount: float
-    size: int
-    period: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -174,7 +166,7 @@ def _shown(value: Any) -> object:
 
 
 def _stats(args: argparse.Namespace) -> int:
-    from kafkawire.log import available_codecs, log_files
+    from kafkawire.log import available_codecs, log_files, stats_sections
     from kafkawire.log import collect_stats as collect
 
     paths = [found for path in args.paths for found in log_files(path)]
@@ -184,7 +176,7 @@ def _stats(args: argparse.Namespace) -> int:
     total = sum(path.stat().st_size for path in paths)
     with Progress("reading", total=min(total, args.max_bytes or total), unit="bytes") as progress:
         stats = collect(paths, max_bytes=args.max_bytes, codecs=codecs, progress=progress.advance)
-    for name, columns, rows in _sections(stats, args.top, args.price):
+    for name, columns, rows in stats_sections(stats, top=args.top, cost=args.price, human_size=human_size):
         listed = list(rows)
         if args.json:
             print_json({"section": name, **dict(zip(columns, row, strict=True))} for row in listed)
@@ -195,102 +187,16 @@ def _stats(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sections(stats: Any, top: int, cost: Price | None) -> Iterator[Section]:
-    facts: list[tuple[object, ...]] = [
-        ("files", stats.files),
-        ("bytes", stats.size),
-        ("batches", stats.batches),
-        ("records", stats.records),
-        ("records per batch", round(stats.records / max(1, stats.batches), 2)),
-        ("bytes of keys and values", stats.unpacked_bytes),
-        ("control batches", stats.control_batches),
-        ("empty batches", stats.empty_batches),
-        ("tombstones", stats.tombstones),
-        ("records without key", stats.keyless),
-        ("keys", len(stats.key_records)),
-        ("live keys", len(stats.alive)),
-        ("bytes of live records", stats.alive_bytes),
-        ("offset gaps", stats.offset_gaps),
-        ("batches older than one before", stats.late_batches),
-        ("first timestamp", _time(stats.first_timestamp)),
-        ("last timestamp", _time(stats.last_timestamp)),
-    ]
-    yield "contents", ("what", "value"), facts
-    formats: list[tuple[object, ...]] = [
-        (magic, codec, stamps, stats.batches_by_format[magic, codec, stamps], size, human_size(size))
-        for (magic, codec, stamps), size in stats.by_format.most_common()
-    ]
-    yield "formats", ("magic", "codec", "timestamps", "batches", "bytes", "size"), formats
-    fill: list[tuple[object, ...]] = [(_fill(most), count) for most, count in sorted(stats.fill.items())]
-    yield "batch fill", ("records", "batches"), fill
-    keys: list[tuple[object, ...]] = [
-        (key.decode("utf-8", "backslashreplace"), stats.key_records[key], size)
-        for key, size in stats.key_bytes.most_common(top)
-    ]
-    yield "largest keys", ("key", "records", "bytes"), keys
-    if stats.what_if:
-        yield from _trials(stats, cost)
-        if stats.old_formats.records:
-            yield from _savings(stats.old_formats, cost)
-
-
-def _trials(stats: Any, cost: Price | None) -> Iterator[Section]:
-    stored = stats.tried_bytes
-    trials: list[tuple[object, ...]] = [("as stored", stored, 1.0 if stored else None, None, *_money(stored, cost))]
-    trials += [
-        (
-            *(trial.codec, trial.size, round(trial.size / stored, 3) if stored else None, round(trial.seconds, 3)),
-            *_money(trial.size, cost),
-        )
-        for trial in stats.what_if
-    ]
-    yield "size with other codecs", ("codec", "bytes", "of stored", "seconds", *_money_column(cost)), trials
-
-
-def _savings(found: Any, cost: Price | None) -> Iterator[Section]:
-    """Messages of magic 0 and 1 beside the same records in magic 2, by field."""
-    from kafkawire.log import OLD_FORMAT_FIELDS as FIELDS
-
-    pairs = [(name, found.old[name], found.new[name]) for name in FIELDS]
-    pairs.append(("all, without compression", found.old_size, found.new_size))
-    rows: list[tuple[object, ...]] = [
-        (name, old, new, old - new, f"{(old - new) / found.old_size:.1%}", *_money(old - new, cost))
-        for name, old, new in pairs
-    ]
-    columns = ("field", "magic 0 and 1", "magic 2", "saved", "of all", *_money_column(cost))
-    yield "old messages as magic 2, by field", columns, rows
-
-
-def _money(size: int, cost: Price | None) -> tuple[object, ...]:
-    return () if cost is None else (round(size * cost.amount / cost.size, 6),)
-
-
-def _money_column(cost: Price | None) -> tuple[str, ...]:
-    return () if cost is None else (f"per {cost.period}",)
-
-
-def price(text: str) -> Price:
+def price(text: str) -> StoragePrice:
     """A price of storage.
 
     >>> price("0.023/GB-month")
     Price(amount=0.023, size=1000000000, period='month')
     """
+    from kafkawire.log import StoragePrice
+
     found = _PRICE.fullmatch(text)
     if found is None:
         units = ", ".join(_UNITS)
         raise argparse.ArgumentTypeError(f"{text!r}: expected AMOUNT/UNIT-PERIOD, such as 0.023/GB-month ({units})")
-    return Price(float(found[1]), _UNITS[found[2]], found[3])
-
-
-def _fill(most: int) -> str:
-    from kafkawire.log import STATS_FILLS as FILLS
-
-    if most > FILLS[-1]:
-        return f"over {FILLS[-1]}"
-    return f"up to {most}"
-
-
-def _time(milliseconds: int) -> str | None:
-    if milliseconds < 0:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    return StoragePrice(float(found[1]), _UNITS[found[2]], found[3])

@@ -72,20 +72,22 @@ def read_captures(
     topics: TopicNames | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     progress: Callable[[int], None] | None = None,
+    first_bytes: int | None = None,
 ) -> Reading:
     """Read capture files as tables; `progress` is called with the number of exchanges whose bodies were read.
 
     With `ports`, only connections that use one of them are read. Without `bodies`, only headers are decoded. Without
     `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster. Records
     and their values are read on request. `topics` has the names of topics that are known by id. `columns` selects
-    columns by table; it accepts names of before 0.2, with a DeprecationWarning.
+    columns by table; it accepts names of before 0.2, with a DeprecationWarning. `first_bytes` reads only the start of
+    each file.
 
     >>> sorted(read_captures([], bodies=False).tables)
     ['connections', 'exchanges', 'gaps']
     """
     if columns:
         checked_columns(columns)
-    mapped = cache(map_file)
+    mapped = cache(lambda path: map_file(path)[:first_bytes])
     gathered = read_connections(
         [str(path) for path in paths], lambda path: open_capture(path, ports=ports, mapped=mapped)
     )

@@ -15,7 +15,7 @@ from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._bytes.rows import first_rows
 from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import body_of, field_in, number_in, workspace_of
+from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
 from kafkawire.web._server.work import events_of
 
 if TYPE_CHECKING:
@@ -81,6 +81,24 @@ def _span(
     else:
         found = dict.fromkeys(partitions, int(place))
     return {number: min(max(found[number], first[number]), last[number]) for number in partitions}, last
+
+
+async def export(request: Request) -> Response:
+    """The messages that a search finds, all of them, as a file."""
+    from kafkawire.web._broker.messages import matching
+    from kafkawire.web._captures.export import as_file
+
+    if not workspace_of(request).options.export:
+        raise Problem("exports are turned off (--no-export)", status=403)
+    source, topic = source_of(request), request.path_params["topic"]
+    text, partition = text_in(request, "filter"), text_in(request, "partition")
+    await connected(source)
+    reader = source.reader()
+    only = number_in(request, "partition") if partition else None
+    place = text_in(request, "from", "start")
+    starts, ends = await run_in_threadpool(lambda: _span(reader, topic, place, only, {}))
+    tables = (found for _, found, _ in matching(reader, topic, text, starts, ends))
+    return as_file(tables, "messages", text_in(request, "form", "jsonl"))
 
 
 async def tail(request: Request) -> Response:
@@ -159,6 +177,7 @@ async def batch_document(source: BrokerSource, topic: str, partition: int, offse
 
 ROUTES: Final = [
     Route("/api/brokers/{id}/topics/{topic}/search", search, methods=["POST"]),
+    Route("/api/brokers/{id}/topics/{topic}/export", export),
     Route("/api/brokers/{id}/topics/{topic}/tail", tail, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/{partition:int}/record", record),
     Route("/api/brokers/{id}/topics/{topic}/{partition:int}/batch", batch),

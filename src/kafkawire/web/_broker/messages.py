@@ -94,35 +94,43 @@ def record_fields() -> Fields:
     return Fields(known, ("key", "value", headers), special)
 
 
+def matching(
+    reader: BulkReader, topic: str, text: str, starts: dict[int, int], ends: dict[int, int]
+) -> Iterator[tuple[int, pa.Table, pa.RecordBatch]]:
+    """The messages between offsets that fit a filter: partition by partition, with the batch that they are in."""
+    term, fields = parse(text), record_fields()
+    for number in sorted(starts):
+        if starts[number] < ends[number]:
+            for batch in reader.read(topic, number, starts[number], ends[number], columns=_COLUMNS):
+                yield number, _matches(batch, number, fields, term), batch
+
+
 def search(reader: BulkReader, topic: str, asked: dict[str, Any], stop: threading.Event) -> Iterator[dict[str, Any]]:
     """The events of a search: `rows`, `scanned` of `of`, and at the end `next` if there is more."""
-    term, fields = parse(asked["filter"]), record_fields()
     limit = asked["limit"]
     starts = {int(number): int(offset) for number, offset in asked["starts"].items()}
     ends = {int(number): int(offset) for number, offset in asked["ends"].items()}
     total, scanned, matched, began = sum(max(0, ends[n] - starts[n]) for n in starts), 0, 0, time.monotonic()
     said = began
-    for number in sorted(starts):
-        if starts[number] >= ends[number]:
-            continue
-        for batch in reader.read(topic, number, starts[number], ends[number], columns=_COLUMNS):
-            if stop.is_set():
-                return
-            found = _matches(batch, number, fields, term)
-            scanned += len(batch)
-            rows = found.slice(0, limit - matched)
-            matched += len(rows)
-            starts[number] = (rows["offset"][-1].as_py() if len(rows) < len(found) else batch["offset"][-1].as_py()) + 1
-            now = time.monotonic()
-            if len(rows):
-                yield {"rows": [row_of(each) for each in rows.to_pylist()]}
-            if len(rows) or now - said > _REPORT_SECONDS:
-                said = now
-                yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(now - began, 3)}
-            if matched >= limit:
-                yield {"end": "limit", "next": {str(n): str(at) for n, at in starts.items()}}
-                return
-        starts[number] = ends[number]
+    for number, found, batch in matching(reader, topic, asked["filter"], dict(starts), ends):
+        if stop.is_set():
+            return
+        scanned += len(batch)
+        rows = found.slice(0, limit - matched)
+        matched += len(rows)
+        for before in starts:
+            if before < number:
+                starts[before] = ends[before]
+        starts[number] = (rows["offset"][-1].as_py() if len(rows) < len(found) else batch["offset"][-1].as_py()) + 1
+        now = time.monotonic()
+        if len(rows):
+            yield {"rows": [row_of(each) for each in rows.to_pylist()]}
+        if len(rows) or now - said > _REPORT_SECONDS:
+            said = now
+            yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(now - began, 3)}
+        if matched >= limit:
+            yield {"end": "limit", "next": {str(n): str(at) for n, at in starts.items()}}
+            return
     yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(time.monotonic() - began, 3)}
     yield {"end": "all"}
 
@@ -251,8 +259,9 @@ def _json_column(column: Any, path: str, term: Compare) -> tuple[Any, Any, Compa
     import pyarrow as pa
 
     numeric = term.operator not in ("~", "!~") and all(_is_number(each) for each in term.values)
-    steps = path.split(".")
-    values = [_at(each, steps) for each in column.to_pylist()]
+    values = _held(column, path.split("."), term, numeric=numeric)
+    if isinstance(values, pa.Array):
+        return values, "number" if numeric else "text", term
     if numeric:
         kept = [each if isinstance(each, int | float) and not isinstance(each, bool) else None for each in values]
         whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in kept if each is not None)
@@ -267,6 +276,73 @@ def _json_column(column: Any, path: str, term: Compare) -> tuple[Any, Any, Compa
         for each in values
     ]
     return pa.array(texts, pa.string()), "text", term
+
+
+def _held(column: Any, steps: list[str], term: Compare, *, numeric: bool) -> Any:
+    """The values of a field: an Arrow array, or a list with `_ABSENT` where there is none.
+
+    An equal whole number or text is written in the bytes as it is, or with a backslash or an exponent. So for `=` and
+    `in`, only values with one of these are parsed. For other comparisons Arrow parses whole blocks. It refuses a block
+    with a value that is not JSON or not of this kind; such a block is parsed value by value.
+    """
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+    if term.operator in ("=", "in") and all("." not in each if numeric else _is_plain(each) for each in term.values):
+        escape = r"[0-9.][eE][+-]?[0-9]" if numeric else r"\\"
+        wanted = [re.escape(_digits(each) if numeric else each) for each in term.values]
+        may_fit = pc.fill_null(pc.match_substring_regex(column, "|".join([*wanted, escape])), False)
+        if not pc.any(may_fit).as_py():
+            return pa.nulls(len(column), pa.int64() if numeric else pa.string())
+        values = pc.if_else(may_fit, column, pa.scalar(None, column.type)).to_pylist()
+        return [_at(value, steps) for value in values]
+    if numeric and all("." not in each for each in term.values):
+        parsed = _parsed_block(column, steps, pa.int64())
+        if parsed is not None:
+            return parsed
+    return [_at(each, steps) for each in column.to_pylist()]
+
+
+def _parsed_block(column: Any, steps: list[str], kind: Any) -> Any:
+    """A field of a block of JSON values, parsed by Arrow; None if the block has a value that it refuses."""
+    import pyarrow as pa
+    import pyarrow.compute
+    import pyarrow.json
+
+    pc: Any = pyarrow.compute
+    reader: Any = pyarrow.json
+    # A value with braces at its ends is one document or invalid, so that rows stay aligned.
+    braced = pc.and_(pc.starts_with(column, "{"), pc.ends_with(column, "}"))
+    if column.null_count or not pc.all(braced).as_py() or any(step.isdecimal() for step in steps):
+        return None
+    schema = kind
+    for step in reversed(steps):
+        schema = pa.struct([pa.field(step, schema)])
+    options: Any = reader.ParseOptions(
+        explicit_schema=pa.schema(list(schema)), newlines_in_values=True, unexpected_field_behavior="ignore"
+    )
+    data = pa.py_buffer(b"\n".join(column.to_pylist()))
+    try:
+        table = reader.read_json(pa.BufferReader(data), parse_options=options)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if len(table) != len(column):
+        return None
+    found: Any = table[steps[0]].combine_chunks()
+    for step in steps[1:]:
+        found = pc.struct_field(found, step)
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is written in JSON as it is, but for escapes: it is no number, list, object, true or null."""
+    return text not in ("true", "false", "null") and text[:1] not in ("{", "[") and not _is_number(text)
+
+
+def _digits(number: str) -> str:
+    """The digits of a whole number that all of its forms without an exponent contain: 42, 42.0 and -42."""
+    return number.lstrip("-").lstrip("0") or "0"
 
 
 _ABSENT: Final = object()

@@ -3,6 +3,8 @@
 Rules:
 - `ExchangeList` owns one version of the tables. A source that grows makes another one.
 - Filters and sorts run over all rows, on the server. The order of the last few is kept, so that scrolling is a slice.
+- Columns of text are dictionaries, because few of their values differ: a word is searched in each different value once.
+- A sort is one of whole numbers, value and place in one, so that equal values stay in the order of time.
 - Times are microseconds as text, durations are microseconds as numbers.
 """
 
@@ -31,6 +33,7 @@ pc: Any = pyarrow.compute  # its stubs do not know most of these calls
 WINDOW: Final = 500
 _KEPT: Final = 12
 _BUCKETS: Final = 240
+_LARGEST_WAIT: Final = (1 << 50) - 1
 _SHOWN: Final = (
     *("conn_id", "seq", "time", "client", "api", "version", "about", "wait_us", "service_us"),
     *("req_bytes", "resp_bytes", "error_code", "state"),
@@ -76,10 +79,7 @@ class ExchangeList:
         if view.sort == "time" and not view.down:
             order = rows  # the table is in the order of time
         else:
-            column = self.table[view.sort].take(pa.array(rows, pa.int64()))
-            direction = "descending" if view.down else "ascending"
-            places = pc.sort_indices(pa.table({"v": column}), sort_keys=[("v", direction)])
-            order = rows[np.asarray(places)]
+            order = rows[_sorted_places(self._ranks(view.sort)[rows], view.down)]
         with self._lock:
             self._orders[view] = order
             if len(self._orders) > _KEPT:
@@ -95,6 +95,23 @@ class ExchangeList:
         if view.until is not None:
             fits = fits & (times < view.until)
         return np.flatnonzero(fits)
+
+    def _ranks(self, name: str) -> NDArray[np.int64]:
+        """Whole numbers in the order of a column; -1 for null."""
+        column: Any = self.table[name].combine_chunks()
+        if not pa.types.is_dictionary(column.type):
+            return np.asarray(pc.fill_null(column.cast(pa.int64()), -1))
+        ranks = np.asarray(pc.rank(column.dictionary, "ascending"), np.int64)
+        codes: NDArray[np.int64] = np.asarray(pc.fill_null(column.indices.cast(pa.int64()), -1))
+        found: NDArray[np.int64] = np.append(ranks, -1)[codes]
+        return found
+
+    def at_time(self, view: View, time: int) -> int:
+        """The place of the exchange of a view that is nearest after a time; the last one if all are before it."""
+        order = self.order(view)
+        times = self._times()[order]
+        after = np.flatnonzero(times >= time)
+        return int(after[np.argmin(times[after])]) if len(after) else len(order) - 1
 
     def _times(self) -> NDArray[np.int64]:
         return np.asarray(pc.fill_null(self.table["time"], -1))
@@ -155,9 +172,9 @@ def error_name(code: int | None) -> str | None:
 
 def _percentiles(number: NDArray[np.int64], waits: NDArray[np.int64], size: int) -> tuple[list[Any], list[Any]]:
     known = waits >= 0
-    number, waits = number[known], waits[known]
-    order = np.lexsort((waits, number))
-    number, waits = number[order], waits[order]
+    number, waits = number[known], np.minimum(waits[known], _LARGEST_WAIT)
+    both = np.sort(number * (_LARGEST_WAIT + 1) + waits)
+    number, waits = np.divmod(both, _LARGEST_WAIT + 1)
     starts = np.searchsorted(number, np.arange(size + 1))
     half, most = [None] * size, [None] * size
     for bucket in range(size):
@@ -166,6 +183,18 @@ def _percentiles(number: NDArray[np.int64], waits: NDArray[np.int64], size: int)
             half[bucket] = waits[low + (high - low - 1) // 2].item()
             most[bucket] = waits[min(high - 1, low + ((high - low) * 99) // 100)].item()
     return half, most
+
+
+def _sorted_places(values: NDArray[np.int64], down: bool) -> NDArray[np.int64]:
+    """The places of values in their order; nulls (-1) are last."""
+    if not len(values):
+        return values
+    most = int(values.max())
+    bits = max(1, (len(values) - 1).bit_length())
+    keys = np.where(values < 0, most + 1, most - values if down else values)
+    if most + 1 >= 1 << (63 - bits):  # no room for value and place in one number
+        return np.argsort(keys, kind="stable")
+    return np.sort(keys << bits | np.arange(len(keys))) & ((1 << bits) - 1)
 
 
 def _prepared(tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -182,9 +211,16 @@ def _prepared(tables: Mapping[str, pa.Table]) -> pa.Table:
     )
     for name, column in (("time", time), ("client", client), ("about", about), ("bad", bad)):
         table = table.append_column(name, column)
-    return table.take(
-        pc.sort_indices(table, sort_keys=[("time", "ascending"), ("conn_id", "ascending"), ("seq", "ascending")])
-    )
+    keys = [("time", "ascending"), ("conn_id", "ascending"), ("seq", "ascending")]
+    return _with_dictionaries(table.take(pc.sort_indices(table, sort_keys=keys)))
+
+
+def _with_dictionaries(table: pa.Table) -> pa.Table:
+    """The columns of text as dictionaries."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            table = table.set_column(place, field.name, table[field.name].combine_chunks().dictionary_encode())
+    return table
 
 
 def _topics(tables: Mapping[str, pa.Table], table: pa.Table) -> Any:

@@ -76,6 +76,8 @@ def rows(request: Request) -> Response:
     if "error" in request.query_params:
         found["place"] = exchanges.next_error(view, number_in(request, "from", -1), number_in(request, "error", 1))
         start = max(0, found["place"] - 50)
+    if "from_time" in request.query_params:
+        found["place"] = exchanges.at_time(view, number_in(request, "from_time"))
     count = number_in(request, "count", 100)
     return answer({**found, "phase": source.phase, "done": source.done, **exchanges.window(view, start, max(0, count))})
 
@@ -98,8 +100,7 @@ def connections(request: Request) -> Response:
     lanes = [_texts(row) for row in table.slice(start, count).to_pylist()]
     known = {row["conn_id"] for row in lanes}
     holes = [_texts(row) for row in gaps.slice(0, 10_000).to_pylist() if row["conn_id"] in known]
-    times = [row[name] for row in lanes for name in ("t_first", "t_last") if row[name]]
-    span = [min(times, key=int), max(times, key=int)] if times else None
+    span = _span(table)
     return answer({"total": len(table), "start": start, "rows": lanes, "gaps": holes, "span": span})
 
 
@@ -124,7 +125,8 @@ def export(request: Request) -> Response:
 
     if not workspace_of(request).options.export:
         raise Problem("exports are turned off (--no-export)", status=403)
-    return exported(_source(request).exchanges, view_in(request), text_in(request, "form", "jsonl"))
+    source, form = _source(request), text_in(request, "form", "jsonl")
+    return exported(source, view_in(request), form)
 
 
 def view_in(request: Request) -> View:
@@ -147,6 +149,15 @@ def _source(request: Request) -> Any:
     if source is None or not hasattr(source, "exchanges"):
         raise Problem("this source is not open any more; start the page with it again", status=404)
     return source
+
+
+def _span(table: Any) -> list[str] | None:
+    """The first and the last time of connections."""
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+    first, last = pc.min(table["t_first"]).as_py(), pc.max(table["t_last"]).as_py()
+    return None if first is None else [_time_text(first), _time_text(last or first)]
 
 
 def _texts(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""A capture as a source: its headers first, then its bodies, read in a thread.
+"""A capture as a source: its first exchanges, then all headers, then the bodies, read in a thread.
 
 Rules:
-- The list of exchanges is there when the headers are read. Errors, topics and findings follow with the bodies.
+- The first exchanges come from the first FIRST bytes of a large capture. All follow when the headers are read, and
+  errors, topics and findings with the bodies.
 - Files of log directories that are given with the captures name topics by their ids.
 """
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect import Asked, Finding, Reading
     from kafkawire.web._captures.exchanges import ExchangeList
+    from kafkawire.web._captures.packets import Sent
+
+
+FIRST: Final = 32 << 20
 
 
 class CaptureSource:
@@ -33,6 +38,7 @@ class CaptureSource:
         self._reading: Reading | None = None
         self._list: ExchangeList | None = None
         self._findings: list[Finding] | None = None
+        self._talks: tuple[Reading, dict[int, Any]] | None = None
         self.failure: str | None = None
         self.done = 0
         self._stop = False
@@ -46,7 +52,7 @@ class CaptureSource:
             self._thread.start()
 
     def about(self) -> dict[str, Any]:
-        return {"kind": "capture", "title": self.title, "first": ["exchanges"], "text": "a capture"}
+        return {"kind": "capture", "title": self.title, "first": ["exchanges"], "text": "a capture", "packets": True}
 
     def close(self) -> None:
         self._stop = True
@@ -91,6 +97,34 @@ class CaptureSource:
             raise Problem(f"exchange {item} is not there, or the capture lacks its bytes", status=404)
         return Document(frames, Asked(), origin=Origin(f"exchange {item} of {self.title}"))
 
+    def endpoints(self, conn_id: int) -> tuple[str, str]:
+        """The addresses of the client and of the broker of a connection."""
+        connection = self._talk(conn_id).connection
+        return connection.client, connection.broker
+
+    def sent(self, conn_id: int, seq: int) -> list[Sent]:
+        """The frames of an exchange that the capture has."""
+        from kafkawire.web._captures.packets import Sent
+
+        talk = self._talk(conn_id)
+        sides = (
+            (True, talk.connection.requests, int(talk.matches.request[seq])),
+            (False, talk.connection.responses, int(talk.matches.response[seq])),
+        )
+        return [
+            Sent(int(frames.begin[at]), from_client, bytes(frames.read(at)))
+            for from_client, frames, at in sides
+            if at >= 0 and frames.whole[at]
+        ]
+
+    def _talk(self, conn_id: int) -> Any:
+        if self._talks is None or self._talks[0] is not self.reading:
+            self._talks = (self.reading, {each.conn_id: each for each in self.reading.conversations})
+        found = self._talks[1].get(conn_id)
+        if found is None:
+            raise Problem(f"connection {conn_id} is not in the capture", status=404)
+        return found
+
     def _set(self, reading: Reading, phase: str) -> None:
         from kafkawire.web._captures.exchanges import ExchangeList
 
@@ -103,6 +137,8 @@ class CaptureSource:
         from kafkawire.inspect import Reading, learn_topics, read_captures, read_tables, traffic_table
 
         try:
+            if sum(each.stat().st_size for each in self.paths) > 2 * FIRST:
+                self._set(read_captures(self.paths, bodies=False, first_bytes=FIRST), "headers")
             reading = read_captures(self.paths, bodies=False)
             self._set(reading, "bodies")
             learn_topics(reading.topics, reading.conversations)

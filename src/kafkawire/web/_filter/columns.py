@@ -3,6 +3,7 @@
 Rules:
 - A field has a kind, which says how its values are written: durations and sizes have units, errors have names.
 - Null fits no comparison but `!=` and `!~`.
+- The values of a dictionary are compared once each, and not once per row.
 - Regular expressions are those of RE2, whose time is linear, so a filter cannot stop the server.
 """
 
@@ -93,7 +94,7 @@ class Fields:
         mask = None
         for column in self.texts:
             values = column(table) if callable(column) else table[column]
-            found = pc.fill_null(pc.match_substring(values, word.text, ignore_case=True), False)
+            found = _on_values(values, lambda each: pc.match_substring(each, word.text, ignore_case=True))
             mask = found if mask is None else pc.or_(mask, found)
         return mask
 
@@ -111,8 +112,21 @@ class Fields:
         return compared(column, field.kind, term)
 
 
+def _on_values(column: Any, test: Callable[[Any], Any]) -> Any:
+    """The rows whose value fits a test; a dictionary is tested instead of its rows."""
+    if not pa.types.is_dictionary(column.type):
+        return pc.fill_null(test(column), False)
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not len(column.dictionary):
+        return pa.repeat(pa.scalar(False), len(column))
+    return pc.fill_null(pc.fill_null(test(column.dictionary), False).take(column.indices), False)
+
+
 def compared(column: Any, kind: Kind, term: Compare) -> Any:
     """The rows whose value fits a comparison."""
+    if pa.types.is_dictionary(column.type):
+        found = _on_values(column, lambda values: compared(values, kind, term))
+        return pc.or_(found, pc.is_null(column)) if term.operator in ("!=", "!~") else found
     if term.operator in ("~", "!~"):
         texts = (
             column

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kafkawire.messages import Message
     from kafkawire.testing import FaultCalls
     from kafkawire.web._captures.exchanges import ExchangeList
+    from kafkawire.web._captures.packets import Sent
 
 MOST: Final = 50_000
 MOST_BYTES: Final = 128 << 20
@@ -69,7 +70,7 @@ class LiveSource:
         if self.faults is not None:
             views.append(["faults", "Faults"])
         shown = {"kind": "capture", "title": self.title, "first": ["exchanges"], "live": True}
-        return {**shown, "views": views, "empty": self._empty, "text": "live traffic"}
+        return {**shown, "views": views, "empty": self._empty, "text": "live traffic", "packets": True}
 
     def add(self, exchange: LiveExchange) -> None:
         """Add an exchange that is complete."""
@@ -115,6 +116,22 @@ class LiveSource:
             raise Problem(f"exchange {item} has no frame that could be read", status=404)
         return Document(frames, Asked(), origin=Origin(f"exchange {item} of {self.title}"))
 
+    def endpoints(self, conn_id: int) -> tuple[str, str]:
+        """The addresses of the client and of the broker of a connection."""
+        found = next(each for each in list(self._kept) if each.conn_id == conn_id)
+        return found.client, found.broker
+
+    def sent(self, conn_id: int, seq: int) -> list[Sent]:
+        """The frames of an exchange that are kept."""
+        from kafkawire.web._captures.packets import Sent
+
+        with self._lock:
+            found = next((each for each in self._kept if (each.conn_id, each.seq) == (conn_id, seq)), None)
+        if found is None:
+            return []
+        sides = ((True, found.asked, found.began), (False, found.answered, found.ended or found.began))
+        return [Sent(time, from_client, _unsized(data)) for from_client, data, time in sides if data]
+
     def _current(self) -> tuple[int, float, Reading, ExchangeList]:
         made, now = self._made, time.monotonic()
         if made is not None and (made[0] == self.done or now - made[1] < REMAKE_SECONDS):
@@ -128,3 +145,8 @@ class LiveSource:
         tables = tables_of(kept)
         self._made = (done, now, Reading(tables, [], []), ExchangeList(tables))
         return self._made
+
+
+def _unsized(frame: bytes) -> bytes:
+    """A frame without its size."""
+    return frame[4:] if int.from_bytes(frame[:4], "big") == len(frame) - 4 else frame

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.routing import Route
 
 from kafkawire.web._logs.source import LogSource
-from kafkawire.web._server.answers import answer
+from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import number_in, text_in, workspace_of
+from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
+from kafkawire.web._server.work import events_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 MOST_MARKS: Final = 2_000
 WINDOW: Final = 500
 LARGEST_TEXT: Final = 400
-_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def partitions(request: Request) -> Response:
@@ -60,11 +60,15 @@ def partitions(request: Request) -> Response:
             if file["max_timestamp"] is not None:
                 moment = int(file["max_timestamp"].timestamp() * 1e6)
                 row["latest"] = _most(row["latest"], moment)
-    shown = sorted(rows.values(), key=lambda row: (row["topic"], row["partition"]))
+    listed = sorted(rows.values(), key=lambda row: (row["topic"], row["partition"]))
+    text = text_in(request, "filter")
+    chosen = [row for row in listed if text in f"{row['topic']}-{row['partition']}"]
+    start = max(0, number_in(request, "start"))
+    shown = chosen[start : start + min(max(0, number_in(request, "count", WINDOW)), WINDOW)]
     for row in shown:
         for name in ("first", "last", "latest"):
             row[name] = None if row[name] is None else str(row[name])
-    return answer({"ready": True, "total": len(shown), "rows": shown, "start": 0})
+    return answer({"ready": True, "total": len(listed), "matched": len(chosen), "rows": shown, "start": start})
 
 
 def strip(request: Request) -> Response:
@@ -84,7 +88,19 @@ def batches(request: Request) -> Response:
     source = _source(request)
     topic, partition = request.path_params["topic"], int(request.path_params["partition"])
     start, count = max(0, number_in(request, "start")), min(max(0, number_in(request, "count", 100)), WINDOW)
-    return answer(batch_rows(source, topic, partition, text_in(request, "filter"), start, count))
+    place = number_in(request, "offset", -1)
+    return answer(batch_rows(source, topic, partition, text_in(request, "filter"), start, count, offset=place))
+
+
+async def stats(request: Request) -> Response:
+    """A stream of the faults and the measures of all partitions or of one; with `what_if`, of other codecs too."""
+    from kafkawire.web._logs.stats import measured
+
+    source, body = _source(request), await body_of(request)
+    topic, partition = field_in(body, "topic", str, ""), field_in(body, "partition", str, "")
+    paths = source.paths_of(topic, partition)
+    what_if = field_in(body, "what_if", bool, False)
+    return stream(events_of(request, lambda stop: measured(paths, stop, what_if=what_if)))
 
 
 def records(request: Request) -> Response:
@@ -157,6 +173,7 @@ ROUTES: Final = [
     Route("/api/logs/{id}", partitions),
     Route("/api/logs/{id}/findings", findings),
     Route("/api/logs/{id}/records", records),
+    Route("/api/logs/{id}/stats", stats, methods=["POST"]),
     Route("/api/logs/{id}/{topic}/{partition}/strip", strip),
     Route("/api/logs/{id}/{topic}/{partition}/batches", batches),
     Route("/api/logs/{id}/{topic}/{partition}/problems", problems),

@@ -73,6 +73,16 @@ class LogSource:
         pairs = zip(table["file"].to_pylist(), table["kind"].to_pylist(), strict=True)
         return [str(file) for file, kind in pairs if kind == "log"]
 
+    def paths_of(self, topic: str, partition: str) -> list[Path]:
+        """The directories of a partition, or all that were given; names of the page only choose among them."""
+        if not topic:
+            return self.roots
+        wanted = {Path(file).parent for file in self.files()}
+        found = [each for each in wanted if each.name == f"{topic}-{partition}"]
+        if not found:
+            raise Problem(f"there is no partition {topic}-{partition}", status=404)
+        return found
+
     def batch_bytes(self, item: str) -> tuple[bytes, str]:
         """The bytes of a batch, and the topic that it belongs to."""
         number, at, position = item.partition("@")

@@ -121,8 +121,10 @@ def marks_of(source: LogSource, topic: str, partition: int, span: tuple[int, int
     }
 
 
-def batch_rows(source: LogSource, topic: str, partition: int, text: str, start: int, count: int) -> dict[str, Any]:
-    """A window of the batches that fit a filter."""
+def batch_rows(
+    source: LogSource, topic: str, partition: int, text: str, start: int, count: int, *, offset: int = -1
+) -> dict[str, Any]:
+    """A window of the batches that fit a filter; `place` is that of the first one at an offset or after it."""
     table = batches_of(source, topic, partition)
     mask = BATCH_FIELDS.mask(table, parse(text))
     fits = table if mask is None else table.filter(mask)
@@ -145,7 +147,9 @@ def batch_rows(source: LogSource, topic: str, partition: int, text: str, start: 
         ]
         for row in shown.to_pylist()
     ]
-    return {"total": len(table), "matched": len(fits), "start": start, "rows": rows}
+    found = np.flatnonzero(np.asarray(fits["last_offset"]) >= offset)
+    place = int(found[0]) if offset >= 0 and len(found) else -1
+    return {"total": len(table), "matched": len(fits), "start": start, "rows": rows, "place": place}
 
 
 def _logs(source: LogSource) -> list[dict[str, Any]]:

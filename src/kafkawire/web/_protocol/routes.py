@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.routing import Route
 
 from kafkawire.inspect import changes_between, fields_of
-from kafkawire.messages import UnknownMessageError, api, apis, message_class, message_names
+from kafkawire.messages import CodecError, UnknownMessageError, api, apis, message_class, message_names
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
 from kafkawire.web._server.requests import number_in, text_in
-from kafkawire.wire import encode_request
+from kafkawire.wire import encode_request, encode_response
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -69,16 +69,33 @@ def message(request: Request) -> Response:
 
 
 def sample(request: Request) -> Response:
-    """A small request of an API, in hex, to look at."""
+    """A small message in hex to look at, and what it must be read as: an element in each array, defaults elsewhere."""
+    schema = _schema(request.path_params["name"])
+    version = number_in(request, "version", schema.versions.last)
+    if version not in schema.versions:
+        raise Problem(f"{schema.name} has versions {schema.versions}, not {version}", status=404)
+    made = _filled(message_class(schema.name)())
     try:
-        which = api(request.path_params["name"])
-    except UnknownMessageError as refusal:
-        raise Problem(str(refusal), status=404) from refusal
-    version = number_in(request, "version", which.versions.last)
-    if version not in which.versions:
-        raise Problem(f"{which.name} has versions {which.versions}, not {version}", status=404)
-    frame = encode_request(which.request(), version=version, correlation_id=1, client_id="sample")
-    return answer({"hex": bytes(frame).hex()})
+        made.encode(version)
+    except CodecError:  # a field that this version cannot express
+        made = message_class(schema.name)()
+    name = schema.name
+    if name.endswith("Request"):
+        frame = encode_request(made, version=version, correlation_id=1, client_id="sample")
+        return answer({"hex": bytes(frame).hex()})
+    if name.endswith("Response"):
+        which = api(name.removesuffix("Response"))
+        frame = encode_response(made, api_key=which.key, version=version, correlation_id=1)
+        return answer({"hex": bytes(frame).hex(), "kind": "response", "api": which.name, "version": version})
+    return answer({"hex": made.encode(version).hex(), "kind": "message", "message": name, "version": version})
+
+
+def _filled(value: Any) -> Any:
+    """A struct with one element in each of its arrays of structs."""
+    for slot in value.__shape__.slots:
+        if slot.shape is not None and getattr(value, slot.attribute) == []:
+            setattr(value, slot.attribute, [_filled(slot.shape.cls())])
+    return value
 
 
 def _schema(name: str) -> MessageSchema:

@@ -34,7 +34,7 @@ _KINDS: Final = {
 STYLES: Final = ("app/page.css", "components/lists.css", "components/bytes.css", "components/charts.css")
 _FIRST: Final = ("app/main.js", "views/start.js")
 _GLOBALS: Final = {"vendor/uplot.js": "uPlot"}
-_IMPORT: Final = re.compile(r'^import .*? from "([^"]+)";', re.MULTILINE | re.DOTALL)
+_IMPORT: Final = re.compile(r'^(?:import|export) [^"]*? from "([^"]+)";', re.MULTILINE)
 _LEAST: Final = 400
 
 

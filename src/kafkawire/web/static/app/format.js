@@ -3,9 +3,6 @@
 /** @param {number} value */
 export const number = (value) => Number(value).toLocaleString("en", { maximumFractionDigits: 1 }).replaceAll(",", "\u202f");
 
-/** Digits in groups; the text keeps all of them. @param {string|number|null} value */
-export const digits = (value) => (value === null || value === undefined ? "" : String(value));
-
 /** @param {number} value */
 export function bytes(value) {
   if (value === null || value === undefined) return "";
@@ -31,33 +28,30 @@ export const zone = {
   set local(value) { localStorage.setItem("zone", value ? "local" : "utc"); },
 };
 
-/** @param {number} value @param {number} [width] */
-const two = (value, width = 2) => String(value).padStart(width, "0");
-
 /**
  * Microseconds since 1970, as text or number, as date and time.
  * @param {string|number|null} us @param {"full"|"time"} [form]
  */
 export function moment(us, form = "full") {
   if (us === null || us === undefined || us === "") return "";
-  const exact = BigInt(us);
-  const date = new Date(Number(exact / 1000n));
+  const ms = Number(BigInt(us) / 1000n), date = new Date(ms);
   if (Number.isNaN(date.getTime())) return String(us);
-  const part = zone.local
-    ? [date.getFullYear(), date.getMonth() + 1, date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds(), date.getMilliseconds()]
-    : [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds(), date.getUTCMilliseconds()];
-  const time = `${two(part[3])}:${two(part[4])}:${two(part[5])}.${two(part[6], 3)}`;
-  return form === "time" ? time : `${part[0]}-${two(part[1])}-${two(part[2])} ${time}`;
+  const [day, time] = new Date(zone.local ? ms - date.getTimezoneOffset() * 60000 : ms).toISOString().slice(0, -1).split("T");
+  return form === "time" ? time : `${day} ${time}`;
 }
 
-/** How long ago, as a hint. @param {string|number|null} us */
+/** How long ago, as a hint. @param {string} us */
 export function age(us) {
-  if (us === null || us === undefined || us === "") return "";
-  const seconds = Math.round(Date.now() / 1000 - Number(BigInt(us) / 1000000n));
-  if (seconds < 0) return "in the future";
-  if (seconds < 90) return `${seconds} s ago`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
-  return seconds < 172800 ? `${Math.round(seconds / 3600)} h ago` : `${Math.round(seconds / 86400)} days ago`;
+  const seconds = Math.round(Date.now() / 1000 - Number(us) / 1e6);
+  return seconds < 0 ? "in the future" : `${duration(seconds * 1e6)} ago`;
+}
+
+/** Microseconds of what a person types: a time of the day of `near`, or a date with a time. @param {string} text @param {string} near */
+export function typedTime(text, near) {
+  const day = new Date(Number(BigInt(near ?? 0) / 1000n)).toISOString().slice(0, 10);
+  const full = /^\d{1,2}:\d\d/.test(text) ? `${day}T${text.padStart(text.indexOf(":") === 1 ? text.length + 1 : 0, "0")}` : text.replace(" ", "T");
+  const found = Date.parse(zone.local || /Z|[+-]\d\d:?\d\d$/.test(full) ? full : `${full}Z`);
+  return Number.isNaN(found) ? undefined : found * 1000;
 }
 
 /** @param {number} count @param {string} one @param {string} [many] */

@@ -1,23 +1,20 @@
 // The page: the bar with the sources, the view of the address, and the keys that work everywhere.
-import { html, render, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { get, lines } from "/static/app/api.js";
-import { go, here, link, useRoute } from "/static/app/router.js";
-import { KeysDialog } from "/static/app/keys.js";
-import { zone } from "/static/app/format.js";
-import { Failed, Loading } from "/static/components/states.js";
-import { viewOf } from "/static/app/views.js";
+import { Failed, get, go, here, html, lines, link, Loading, render, useEffect, useRoute, useState, zone } from "../lib.js";
+import { Tabs } from "../components/tabs.js";
+import { KeysDialog } from "./keys.js";
+import { viewOf } from "./views.js";
 
 const THEMES = { "": "dark", dark: "light", light: "" };
 const SHOWN = { "": "◐", dark: "●", light: "○" };
 
 function Page() {
   const place = useRoute();
-  const [about, setAbout] = useState(/** @type {any} */ (null));
-  const [failure, setFailure] = useState(/** @type {any} */ (null));
+  const [about, setAbout] = useState(null);
+  const [failure, setFailure] = useState(null);
   const [help, setHelp] = useState(false);
   const [, redraw] = useState(0);
 
-  const refresh = () => get("/api/about").then((found) => { setAbout(found); setFailure(null); return found; }, setFailure);
+  const refresh = () => get("/api/about").then((found) => { setAbout(found); setFailure(null); return found; }, (error) => setFailure(error));
   useEffect(() => {
     refresh().then((found) => { if (found?.start && !here().parts.length && !Object.keys(here().query).length) go(`#${found.start}`, true); });
     stay();
@@ -26,12 +23,12 @@ function Page() {
     return () => removeEventListener("sources", changed);
   }, []);
   useEffect(() => {
-    const pressed = (/** @type {KeyboardEvent} */ event) => {
-      const target = /** @type {HTMLElement} */ (event.target);
+    const pressed = (event) => {
+      const { target } = event;
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog")) return;
       if (event.key === "?") setHelp(true);
       else if (event.key === "/") {
-        const box = /** @type {HTMLElement|null} */ (document.querySelector("[data-filter]"));
+        const box = document.querySelector("[data-filter]");
         if (!box) return;
         box.focus();
       } else if (event.key === "Escape") history.back();
@@ -72,18 +69,18 @@ function Page() {
     ${help && html`<${KeysDialog} onClose=${() => setHelp(false)} />`}`;
 }
 
-/** The view of a place; its module is loaded when it is first needed. */
+/** The view of a place below the tabs of its source; its module is loaded when it is first needed. */
 function Place({ place, about }) {
-  const name = viewOf(place, about);
-  const [loaded, setLoaded] = useState(/** @type {any} */ ({}));
+  const { name, tab, source } = viewOf(place, about);
+  const [loaded, setLoaded] = useState({});
   useEffect(() => {
-    import(`/static/views/${name}.js`).then((module) => setLoaded({ name, View: Object.values(module)[0] }),
-      () => setLoaded({ name, failed: true }));
+    import(`../views/${name}.js`).then((module) => setLoaded({ name, View: Object.values(module)[0] }), (error) => setLoaded({ name, error }));
   }, [name]);
   useEffect(() => { document.title = `${place.parts.join(" · ") || "kafkawire"} – kafkawire`; }, [place.parts.join("/")]);
-  if (loaded.name !== name) return html`<${Loading} what="Loading" />`;
-  if (loaded.failed) return html`<${Failed} error=${{ message: "Its module could not be loaded. Start the command again." }} title="This view is not there" />`;
-  return html`<${loaded.View} place=${place} about=${about} />`;
+  return html`${source && html`<${Tabs} source=${source} current=${tab} />`}
+    ${loaded.name !== name ? html`<${Loading} what="Loading" />`
+      : loaded.error ? html`<${Failed} error=${{ message: "Its module could not be loaded. Start the command again." }} title="This view is not there" />`
+      : html`<${loaded.View} key=${place.parts.slice(0, 4).join("/")} place=${place} about=${about} source=${source} id=${source?.id} />`}`;
 }
 
 /** Hold a stream open, so that the server knows that a tab is there. */

@@ -1,5 +1,5 @@
 // The names of the protocol: APIs, messages, errors. Asked for once.
-import { get } from "/static/app/api.js";
+import { get } from "./api.js";
 
 /** @type {Promise<any>|null} */
 let asked = null;

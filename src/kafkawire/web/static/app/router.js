@@ -1,5 +1,5 @@
 // The address is the state: `#/view/part?name=value`. Views read it, and change it with `go`.
-import { useEffect, useState } from "/static/vendor/preact-htm.js";
+import { useEffect, useState } from "../vendor/preact-htm.js";
 
 /** @typedef {{parts: string[], query: Record<string, string>}} Place */
 

@@ -1,16 +1,19 @@
-// Which module shows a place.
+// Which module shows a place, and below which tab of its source.
 
+/** For each kind of source: the first part of a place, the module, and the tab if it has another name. */
 const BY_KIND = {
-  capture: { "": "exchanges", exchanges: "exchanges", conversations: "conversations", findings: "findings", faults: "faults" },
-  logs: { "": "logs", partition: "partition", findings: "findings" },
-  broker: { "": "broker", topics: "broker", topic: "topic", groups: "groups", group: "groups", cluster: "cluster", sent: "sent" },
+  capture: { "": ["exchanges", "exchanges"], exchanges: ["exchanges"], conversations: ["conversations"], findings: ["findings"], faults: ["faults"] },
+  logs: { "": ["logs"], partition: ["partition", ""], findings: ["findings"], stats: ["stats", ""] },
+  broker: { "": ["broker", "topics"], topics: ["broker"], topic: ["topic", "topics"], groups: ["groups"], group: ["group", "groups"], cluster: ["cluster"], sent: ["sent"] },
 };
 
-/** @param {import("./router.js").Place} place @param {any} about */
+/** @param {import("./router.js").Place} place @param {any} about @returns {{name: string, tab?: string, source?: any}} */
 export function viewOf(place, about) {
   const [head = "", part = ""] = place.parts;
-  if (head === "bytes") return place.parts.length > 1 || place.query.hex || place.query.z || place.query.upload ? "bytes" : "start";
-  if (head === "diff" || head === "protocol") return head;
+  const { hex, z, upload } = place.query;
+  if (head === "bytes") return { name: place.parts.length > 1 || hex || z || upload ? "bytes" : "start" };
+  if (head === "diff" || head === "protocol") return { name: head };
   const source = about.sources.find((each) => each.id === head);
-  return source ? BY_KIND[source.kind]?.[part] ?? "start" : "start";
+  const [name, tab = part] = BY_KIND[source?.kind]?.[part] ?? [];
+  return name ? { name, tab, source } : { name: "start" };
 }

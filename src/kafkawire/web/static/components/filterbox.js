@@ -1,5 +1,5 @@
 // The box for a filter: applied shortly after the last key, with the error of the server at its column.
-import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 
 const PAUSE = 180;
 
@@ -8,19 +8,19 @@ export function FilterBox({ value, failure, placeholder, label, onChange }) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
   useEffect(() => { setText(value); }, [value]);
-  const input = (/** @type {string} */ next) => {
+  const input = (next) => {
     setText(next);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => onChange(next.trim()), PAUSE);
   };
-  const key = (/** @type {KeyboardEvent} */ event) => {
+  const key = (event) => {
     if (event.key === "Escape") {
-      if (text) input(""); else /** @type {HTMLElement} */ (event.target).blur();
+      if (text) input(""); else event.target.blur();
       event.stopPropagation();
     } else if (event.key === "Enter" || event.key === "ArrowDown") {
       clearTimeout(timer.current);
       onChange(text.trim());
-      /** @type {HTMLElement|null} */ (document.querySelector("main .rows"))?.focus();
+      (document.querySelector("main .rows"))?.focus();
       event.preventDefault();
     }
   };

@@ -1,6 +1,6 @@
 // Hex and text of a buffer. Each column is one text node with the rows in sight; fields are lit by ranges over it,
 // with the custom highlights of CSS, so that hovering changes no element.
-import { html, useEffect, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef } from "../vendor/preact-htm.js";
 
 const LINE = 20;
 const CHUNK = 1 << 16;
@@ -64,7 +64,7 @@ export class Chunks {
  *   `name` keeps the highlights of several panes apart: `main`, `inner` or `other`.
  */
 export function HexPane(props) {
-  const outer = useRef(/** @type {HTMLDivElement|null} */ (null));
+  const outer = useRef(null);
   const offsets = useRef(null), hexes = useRef(null), texts = useRef(null), space = useRef(null), box = useRef(null);
   const state = useRef({ first: 0, rows: 0, width: 16, room: 0, byte: 0, top: 0 });
   const latest = useRef(props);
@@ -110,7 +110,7 @@ export function HexPane(props) {
     set(`${name}-fault`, faults ?? []);
     set(`${name}-mark`, marks ?? []);
   };
-  const set = (/** @type {string} */ name, /** @type {Span[]} */ spans) => {
+  const set = (name, spans) => {
     const now = state.current, ranges = [];
     for (const span of spans) {
       const start = Math.max(span.start, now.first * now.width), end = Math.min(span.end, (now.first + now.rows) * now.width, chunks.length);
@@ -159,7 +159,7 @@ export function HexPane(props) {
   }, [props.picked, props.faults, props.marks, chunks]);
   useLayoutEffect(light, [props.lit]);
 
-  const offsetAt = (/** @type {MouseEvent} */ event) => {
+  const offsetAt = (event) => {
     const now = state.current;
     const place = hexes.current.getBoundingClientRect(), other = texts.current.getBoundingClientRect();
     const row = Math.floor((event.clientY - place.top) / LINE);
@@ -168,7 +168,7 @@ export function HexPane(props) {
     const offset = (now.first + row) * now.width + column;
     return row < 0 || column < 0 || column >= now.width || offset >= chunks.length ? -1 : offset;
   };
-  const pressed = (/** @type {KeyboardEvent} */ event) => {
+  const pressed = (event) => {
     if (props.onKey?.(event)) return event.preventDefault();
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -state.current.width, ArrowDown: state.current.width }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return undefined;
@@ -178,8 +178,8 @@ export function HexPane(props) {
   };
 
   return html`<div class="hexpane" ref=${outer} role="group" tabindex="0" aria-label=${props.label} onScroll=${draw} onKeyDown=${pressed}
-      onMouseMove=${(/** @type {MouseEvent} */ event) => props.onHover(offsetAt(event))} onMouseLeave=${() => props.onHover(-1)}
-      onClick=${(/** @type {MouseEvent} */ event) => { const at = offsetAt(event); if (at >= 0) props.onPick(at); }}>
+      onMouseMove=${(event) => props.onHover(offsetAt(event))} onMouseLeave=${() => props.onHover(-1)}
+      onClick=${(event) => { const at = offsetAt(event); if (at >= 0) props.onPick(at); }}>
     <div class="space" ref=${space}><div class="box" ref=${box}>
       <pre class="offsets" ref=${offsets}> </pre><pre class="hexes" ref=${hexes}> </pre><pre class="texts" ref=${texts}> </pre>
       <pre class="probe" aria-hidden="true">${"0".repeat(100)}</pre>
@@ -190,7 +190,7 @@ export function HexPane(props) {
 /** @param {HTMLElement} element @param {number} start @param {number} count */
 function range(element, start, count) {
   const made = document.createRange();
-  const node = /** @type {Text} */ (element.firstChild);
+  const node = (element.firstChild);
   made.setStart(node, Math.min(start, node.length));
   made.setEnd(node, Math.min(start + count, node.length));
   return made;

@@ -1,20 +1,20 @@
 // A button with a short list, and copying to the clipboard with a word that it happened.
-import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 
 /** @param {{label: string, items: string[], onPick: (item: string) => void}} props */
 export function Menu({ label, items, onPick }) {
   const [open, setOpen] = useState(false);
-  const own = useRef(/** @type {HTMLElement|null} */ (null));
+  const own = useRef(null);
   useEffect(() => {
     if (!open) return undefined;
     own.current.querySelector("[role=menuitem]").focus();
-    const outside = (/** @type {Event} */ event) => { if (!own.current.contains(/** @type {Node} */ (event.target))) setOpen(false); };
+    const outside = (event) => { if (!own.current.contains((event.target))) setOpen(false); };
     addEventListener("pointerdown", outside);
     return () => removeEventListener("pointerdown", outside);
   }, [open]);
-  const key = (/** @type {KeyboardEvent} */ event) => {
-    const all = /** @type {HTMLElement[]} */ ([...own.current.querySelectorAll("[role=menuitem]")]);
-    const at = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  const key = (event) => {
+    const all = ([...own.current.querySelectorAll("[role=menuitem]")]);
+    const at = all.indexOf((document.activeElement));
     if (event.key === "Escape") { setOpen(false); own.current.querySelector("button").focus(); }
     else if (event.key === "ArrowDown") all[(at + 1) % all.length]?.focus();
     else if (event.key === "ArrowUp") all[(at - 1 + all.length) % all.length]?.focus();
@@ -34,7 +34,7 @@ export async function copyText(make) {
     await navigator.clipboard.writeText(await make());
     say("Copied");
   } catch (error) {
-    say(/** @type {Error} */ (error).message || "The browser refused to copy");
+    say(error.message || "The browser refused to copy");
   }
 }
 

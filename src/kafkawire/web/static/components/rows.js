@@ -2,7 +2,7 @@
 //
 // An element may be 33 million pixels high in one browser and 17 million in another. A longer list scrolls an area of
 // TALLEST pixels with scaled positions; the wheel and the keys then move by rows.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact-htm.js";
 
 const TALLEST = 8_000_000;
 const BEYOND = 6;
@@ -29,7 +29,7 @@ const HEAD = 30;
 /** @param {RowsProps} props */
 export function Rows(props) {
   const { count, row, height = 26, label, role = "listbox", cursor = -1, id = "row" } = props;
-  const outer = useRef(/** @type {HTMLDivElement|null} */ (null));
+  const outer = useRef(null);
   const view = useRef({ top: 0, own: false });
   const [, redraw] = useState(0);
   const [room, setRoom] = useState(400);
@@ -62,7 +62,7 @@ export function Rows(props) {
   };
   useEffect(() => {
     if (!scaled) return undefined;
-    const turn = (/** @type {WheelEvent} */ event) => {
+    const turn = (event) => {
       event.preventDefault();
       scrollTo(view.current.top + (event.deltaMode ? event.deltaY * height : event.deltaY));
     };
@@ -78,7 +78,7 @@ export function Rows(props) {
   }, [cursor, room]);
   useLayoutEffect(() => { if (props.follow) scrollTo(total); }, [count, props.follow]);
 
-  const pressed = (/** @type {KeyboardEvent} */ event) => {
+  const pressed = (event) => {
     if (event.target !== outer.current || event.ctrlKey || event.metaKey || event.altKey) return;
     if (props.onKey?.(event)) {
       event.preventDefault();

@@ -1,6 +1,5 @@
 // Exchanges over time with uPlot: counts, errors and percentiles; dragging selects a span.
-import { html, useEffect, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
-import { duration, moment, number } from "/static/app/format.js";
+import { duration, html, moment, number, useEffect, useLayoutEffect, useRef } from "../lib.js";
 
 /** @param {string} name */
 const colour = (name) => {
@@ -14,8 +13,8 @@ const colour = (name) => {
 
 /** @param {{data: any, onSpan: (since: string, until: string) => void, kind: "count"|"wait", height?: number}} props */
 export function Timeline({ data, onSpan, kind, height = 96 }) {
-  const place = useRef(/** @type {HTMLDivElement|null} */ (null));
-  const plot = useRef(/** @type {any} */ (null));
+  const place = useRef(null);
+  const plot = useRef(null);
   const latest = useRef(onSpan);
   latest.current = onSpan;
   const draw = async () => {
@@ -32,7 +31,7 @@ export function Timeline({ data, onSpan, kind, height = 96 }) {
     const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot.current = new uPlot({
       width: place.current.clientWidth, height, padding: [6, 8, 0, 0], legend: { show: false },
-      tzDate: (/** @type {number} */ ts) => (localStorage.getItem("zone") === "local" ? new Date(ts * 1000) : uPlot.tzDate(new Date(ts * 1000), "Etc/UTC")),
+      tzDate: (ts) => (localStorage.getItem("zone") === "local" ? new Date(ts * 1000) : uPlot.tzDate(new Date(ts * 1000), "Etc/UTC")),
       cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
       axes: [{ ...axis, size: 24, space: 90, values: (_, marks) => marks.map((mark) => moment(Math.round(mark * 1e6), "time").slice(0, step < 1 ? 12 : 8)) }, { ...axis, size: 52, values: (_, values) => values.map((value) => (kind === "count" ? number(value) : duration(value))) }],
       scales: { x: { time: true, range: [times[0], times[times.length - 1] + step] }, y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
@@ -40,12 +39,12 @@ export function Timeline({ data, onSpan, kind, height = 96 }) {
         ? { label, fill: colour(name), stroke: colour(name), width: 0, paths: bars, points: { show: false } }
         : { label, stroke: colour(name), width: 1.5, spanGaps: true, points: { show: times.length < 40, size: 4 } }))],
       hooks: {
-        setSelect: [(/** @type {any} */ own) => {
+        setSelect: [(own) => {
           if (own.select.width < 4) return;
           const since = own.posToVal(own.select.left, "x"), until = own.posToVal(own.select.left + own.select.width, "x");
           latest.current(String(Math.floor(since * 1e6)), String(Math.ceil(until * 1e6)));
         }],
-        setCursor: [(/** @type {any} */ own) => {
+        setCursor: [(own) => {
           const at = own.cursor.idx;
           const said = place.current?.nextElementSibling;
           if (said) said.textContent = at === null || at === undefined ? "" : describe(data, at, kind);

@@ -1,5 +1,5 @@
 // The tree: field, type, value; one row per node. Arrow keys walk, open and close it.
-import { html } from "/static/vendor/preact-htm.js";
+import { html } from "../vendor/preact-htm.js";
 import { Rows } from "./rows.js";
 
 /** @typedef {import("./treemodel.js").Node} Node @typedef {import("./treemodel.js").Line} Line */
@@ -12,7 +12,7 @@ import { Rows } from "./rows.js";
 export function Tree(props) {
   const { lines, cursor } = props;
 
-  const key = (/** @type {KeyboardEvent} */ event) => {
+  const key = (event) => {
     if (props.onKey?.(event)) return true;
     const line = lines[cursor];
     if (!line) return false;
@@ -41,7 +41,7 @@ export function Tree(props) {
     return false;
   };
 
-  const row = (/** @type {number} */ index) => {
+  const row = (index) => {
     const line = lines[index];
     const indent = { "--depth": line.depth };
     const common = { role: "treeitem", id: `tree-${index}`, key: index, "aria-level": line.depth + 1, "aria-selected": index === cursor };
@@ -63,7 +63,7 @@ export function Tree(props) {
         onMouseEnter=${() => props.onHover(node)} onMouseLeave=${() => props.onHover(undefined)}
         onClick=${() => props.onCursor(index)} onDblClick=${() => opens && props.onToggle(node)}>
       <span class="name"><span class="twist" aria-hidden="true"
-        onClick=${(/** @type {Event} */ event) => { if (opens) { event.stopPropagation(); props.onCursor(index); props.onToggle(node); } }}>${opens ? (node.open ? "▾" : "▸") : ""}</span>${node.n || "frame"}</span>
+        onClick=${(event) => { if (opens) { event.stopPropagation(); props.onCursor(index); props.onToggle(node); } }}>${opens ? (node.open ? "▾" : "▸") : ""}</span>${node.n || "frame"}</span>
       <span class="value" title=${node.x ? `${node.v} (${node.x})` : node.v}>${valueOf(node)}</span>
       <span class="type">${node.t}</span>
       <span class="at">${node.l ? node.o : ""}</span>

@@ -73,7 +73,7 @@ export class TreeModel {
   lines() {
     /** @type {Line[]} */
     const lines = [];
-    const add = (/** @type {Node} */ node) => {
+    const add = (node) => {
       lines.push({ node, depth: node.depth });
       if (node.f) lines.push({ fault: node, depth: node.depth });
       if (!node.open || !node.k) return;
@@ -95,7 +95,7 @@ export class TreeModel {
 
   /** The deepest loaded node at a byte. @param {string} buffer @param {number} offset @returns {Node|undefined} */
   at(buffer, offset) {
-    const inside = (/** @type {Node} */ node) => node.b === buffer && node.o <= offset && offset < node.o + node.l;
+    const inside = (node) => node.b === buffer && node.o <= offset && offset < node.o + node.l;
     let node = buffer.startsWith("b") ? this.roots.find(inside) : this.byId.get(buffer);
     while (node) {
       const next = [...node.kids.values()].find(inside);

@@ -1,20 +1,16 @@
 // Bytes: the tree and the hex of the same bytes, linked both ways.
-import { html, useCallback, useEffect, useMemo, useRef, useState } from "/static/vendor/preact-htm.js";
-import { get, lines as lines_of, octets, post } from "/static/app/api.js";
-import { go, link, refine } from "/static/app/router.js";
-import { Chunks, HexPane } from "/static/components/hexpane.js";
-import { Tree } from "/static/components/tree.js";
-import { TreeModel } from "/static/components/treemodel.js";
-import { Failed, Loading } from "/static/components/states.js";
-import { BytesTools } from "/static/views/bytes/tools.js";
-import { Details } from "/static/views/bytes/details.js";
-import { Versions } from "/static/views/bytes/versions.js";
-import { bodyOf } from "/static/views/bytes/opening.js";
+import { Failed, get, go, html, lines as lines_of, link, Loading, octets, post, refine, useCallback, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { Chunks, HexPane } from "../components/hexpane.js";
+import { Tree } from "../components/tree.js";
+import { TreeModel } from "../components/treemodel.js";
+import { BytesTools } from "./bytes/tools.js";
+import { Details } from "./bytes/details.js";
+import { Versions } from "./bytes/versions.js";
+import { bodyOf } from "./bytes/opening.js";
 
-/** @param {{place: import("/static/app/router.js").Place}} props */
 export function BytesView({ place }) {
-  const [opened, setOpened] = useState(/** @type {any} */ (null));
-  const [failure, setFailure] = useState(/** @type {any} */ (null));
+  const [opened, setOpened] = useState(null);
+  const [failure, setFailure] = useState(null);
   const { node, panel, ...rest } = place.query;
   const wanted = JSON.stringify([place.parts, rest]);
 
@@ -48,10 +44,10 @@ function Linked({ opened, place }) {
     async (node, start, count) => (await get(`/api/bytes/${doc}/rows`, { node, start, count })).rows), [doc]);
   const [, redraw] = useState(0);
   const [cursorId, setCursorId] = useState("");
-  const [lit, setLit] = useState(/** @type {any} */ (null));
+  const [lit, setLit] = useState(null);
   const [faults, setFaults] = useState(opened.faults);
   const [searched, setSearched] = useState(opened.searched);
-  const [repairs, setRepairs] = useState(/** @type {any[]} */ ([]));
+  const [repairs, setRepairs] = useState([]);
   const chunks = useRef(new Map());
   const changed = useCallback(() => redraw((n) => n + 1), []);
   const lines = model.lines();
@@ -73,7 +69,7 @@ function Linked({ opened, place }) {
     search(leaving.signal).catch(() => {});
     return () => leaving.abort();
   }, [doc]);
-  const search = async (/** @type {AbortSignal} */ signal) => {
+  const search = async (signal) => {
     const found = [], fixes = [];
     for await (const event of lines_of(`/api/bytes/${doc}/faults`, { signal })) {
       found.push(...event.faults ?? []);
@@ -83,48 +79,48 @@ function Linked({ opened, place }) {
     }
   };
 
-  const chunksOf = (/** @type {string} */ buffer) => {
+  const chunksOf = (buffer) => {
     if (!chunks.current.has(buffer)) {
       const length = buffer.startsWith("b") ? buffers.find((each) => each.id === buffer).length : model.byId.get(buffer)?.u ?? 0;
       chunks.current.set(buffer, new Chunks(length, (start, count) => octets(`/api/bytes/${doc}/raw`, { buffer, start, count })));
     }
     return chunks.current.get(buffer);
   };
-  const choose = (/** @type {number} */ index) => {
+  const choose = (index) => {
     const at = lines[index];
     if (!at) return;
     setCursorId(at.node ? at.node.id : at.fault ? `fault ${at.fault.id}` : `gap ${at.gap.parent.id} ${at.gap.start}`);
     const node = at.node ?? at.fault;
     if (node) refine({ node: node.p, frame: node.id.split(".")[0] === "0" ? "" : node.id.split(".")[0] });
   };
-  const reveal = async (/** @type {Record<string, any>} */ where) => {
+  const reveal = async (where) => {
     const { chain } = await get(`/api/bytes/${doc}/reveal`, where);
     if (!chain.length) return;
     const node = await model.reveal(chain);
     if (node) setCursorId(node.id);
     changed();
   };
-  const toggle = async (/** @type {any} */ node, open = !node.open) => {
+  const toggle = async (node, open = !node.open) => {
     if (open) await model.open(node);
     else node.open = false;
     setCursorId(node.id);
     changed();
   };
-  const fill = async (/** @type {any} */ gap) => { await model.fill(gap.parent, gap.start); changed(); };
-  const hoverNode = useCallback((/** @type {any} */ node) => setLit(node ? { buffer: node.b, id: node.id, start: node.o, end: node.o + node.l } : null), []);
-  const hoverByte = (/** @type {string} */ buffer) => (/** @type {number} */ offset) => {
+  const fill = async (gap) => { await model.fill(gap.parent, gap.start); changed(); };
+  const hoverNode = useCallback((node) => setLit(node ? { buffer: node.b, id: node.id, start: node.o, end: node.o + node.l } : null), []);
+  const hoverByte = (buffer) => (offset) => {
     const node = offset < 0 ? undefined : model.at(buffer, offset);
     if (node?.id !== lit?.id) hoverNode(node);
   };
-  const pick = (/** @type {string} */ buffer) => (/** @type {number} */ offset) => reveal({ buffer, offset });
-  const faultAt = (/** @type {number} */ step) => {
+  const pick = (buffer) => (offset) => reveal({ buffer, offset });
+  const faultAt = (step) => {
     if (!faults.length) return false;
     const now = faults.findIndex((each) => each.path === current?.p && String(each.frame) === current?.id.split(".")[0]);
     const next = faults[(now + step + faults.length) % faults.length];
     reveal({ path: next.path, frame: next.frame });
     return true;
   };
-  const key = (/** @type {KeyboardEvent} */ event) => {
+  const key = (event) => {
     if (event.key === "n") return faultAt(1);
     if (event.key === "p") return faultAt(-1);
     if ((event.key === "]" || event.key === "[") && current) {
@@ -166,4 +162,4 @@ function outermost(model, node) {
   return found;
 }
 
-const spanOf = (/** @type {any} */ node) => ({ start: node.o, end: node.o + node.l });
+const spanOf = (node) => ({ start: node.o, end: node.o + node.l });

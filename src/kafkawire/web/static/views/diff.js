@@ -1,17 +1,12 @@
 // Two documents field by field: the list of differences, and the bytes of both.
-import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js";
-import { octets, post } from "/static/app/api.js";
-import { counted } from "/static/app/format.js";
-import { refine } from "/static/app/router.js";
-import { Chunks, HexPane } from "/static/components/hexpane.js";
-import { Rows } from "/static/components/rows.js";
-import { Empty, Failed, Loading } from "/static/components/states.js";
-import { bodyOf } from "/static/views/bytes/opening.js";
+import { counted, Empty, Failed, html, Loading, octets, post, refine, useEffect, useMemo, useState } from "../lib.js";
+import { Chunks, HexPane } from "../components/hexpane.js";
+import { Rows } from "../components/rows.js";
+import { bodyOf } from "./bytes/opening.js";
 
-/** @param {{place: import("/static/app/router.js").Place}} props */
 export function DiffView({ place }) {
-  const [found, setFound] = useState(/** @type {any} */ (null));
-  const [failure, setFailure] = useState(/** @type {any} */ (null));
+  const [found, setFound] = useState(null);
+  const [failure, setFailure] = useState(null);
   const { row, ...rest } = place.query;
   const wanted = JSON.stringify(rest);
   useEffect(() => {
@@ -32,11 +27,11 @@ function Both({ found, at }) {
   const current = rows[at];
   const chunks = useMemo(() => [before, after].map((side) => side.buffers.map((buffer) => new Chunks(buffer.length,
     (start, count) => octets(`/api/bytes/${side.doc}/raw`, { buffer: buffer.id, start, count })))), [before.doc, after.doc]);
-  const span = (/** @type {any} */ side) => (side && !side.inner ? { start: side.offset, end: side.offset + side.length } : null);
+  const span = (side) => (side && !side.inner ? { start: side.offset, end: side.offset + side.length } : null);
   const pickedBefore = useMemo(() => span(current?.before), [current]);
   const pickedAfter = useMemo(() => span(current?.after), [current]);
   const marks = useMemo(() => ["before", "after"].map((side) => rows.map((each) => span(each[side])).filter(Boolean)), [rows]);
-  const step = (/** @type {KeyboardEvent} */ event) => {
+  const step = (event) => {
     const by = { n: 1, p: -1 }[event.key];
     if (!by || !rows.length) return false;
     refine({ row: (at + by + rows.length) % rows.length });
@@ -44,8 +39,8 @@ function Both({ found, at }) {
   };
   if (!rows.length) return html`<${Empty} title="No differences">Every field of both frames has the same value. Sizes and counts follow from the fields and are not compared.<//>`;
   const frame = current?.frame ?? 0;
-  const bufferOf = (/** @type {any} */ side) => side.buffers.findIndex((each) => each.id === side.frames[frame]?.buffer);
-  const line = (/** @type {number} */ index) => {
+  const bufferOf = (side) => side.buffers.findIndex((each) => each.id === side.frames[frame]?.buffer);
+  const line = (index) => {
     const each = rows[index];
     return html`<div role="option" id=${`diff-${index}`} key=${index} aria-selected=${index === at} class=${`row${index === at ? " cursor" : ""}`} onClick=${() => refine({ row: index })}>
       <span class="path" title=${each.path}><span class=${`chip ${{ added: "good", removed: "error" }[each.kind] ?? "warning"}`}>${each.kind}</span> ${tail(each.path) || "all"}</span>

@@ -1,8 +1,6 @@
 // The start: paste or drop bytes, drop a capture, connect to a broker.
-import { html, useState } from "/static/vendor/preact-htm.js";
-import { post, upload } from "/static/app/api.js";
-import { go, link } from "/static/app/router.js";
-import { linkToBytes } from "/static/views/bytes/opening.js";
+import { go, html, link, post, upload, useState } from "../lib.js";
+import { linkToBytes } from "./bytes/opening.js";
 
 const SAMPLES = [
   ["a request", "0000000c001200000000000100026d65"],
@@ -17,7 +15,7 @@ export function StartView({ about }) {
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState("");
 
-  const open = async (/** @type {string} */ bytes) => {
+  const open = async (bytes) => {
     setWrong("");
     if (!bytes.trim()) return setWrong("Paste some bytes first: hex in any form, a dump of xxd or tcpdump, Python bytes, base64.");
     const target = await linkToBytes(bytes);
@@ -25,7 +23,7 @@ export function StartView({ about }) {
     const kept = await upload(new File([bytes], "pasted.hex"));
     return go(link(["bytes"], { upload: kept.upload }));
   };
-  const take = async (/** @type {FileList} */ files) => {
+  const take = async (files) => {
     for (const file of files) {
       setBusy(`Reading ${file.name}`);
       try {
@@ -36,14 +34,14 @@ export function StartView({ about }) {
           go(link([source.id, "exchanges"]));
         } else go(link(["bytes"], { upload: kept.upload }));
       } catch (error) {
-        setWrong(/** @type {Error} */ (error).message);
+        setWrong(error.message);
       }
       setBusy("");
     }
   };
-  const connect = async (/** @type {SubmitEvent} */ event) => {
+  const connect = async (event) => {
     event.preventDefault();
-    const servers = new FormData(/** @type {HTMLFormElement} */ (event.target)).get("servers");
+    const servers = new FormData((event.target)).get("servers");
     setBusy(`Connecting to ${servers}`);
     setWrong("");
     try {
@@ -51,7 +49,7 @@ export function StartView({ about }) {
       dispatchEvent(new Event("sources"));
       go(link([source.id, "topics"]));
     } catch (error) {
-      setWrong(/** @type {Error} */ (error).message);
+      setWrong(error.message);
     }
     setBusy("");
   };

@@ -1,39 +1,30 @@
 // A topic: its messages, its partitions and its configs.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { get } from "/static/app/api.js";
-import { counted, number } from "/static/app/format.js";
-import { link, refine } from "/static/app/router.js";
-import { Failed, Loading } from "/static/components/states.js";
-import { Tabs } from "/static/components/tabs.js";
-import { Messages } from "/static/views/topic/messages.js";
-import { DeleteDialog, ProduceDialog } from "/static/views/topic/writes.js";
+import { Answered, counted, get, go, html, link, number, post, refine, useAnswer, useState } from "../lib.js";
+import { FormDialog } from "../components/dialog.js";
+import { Card, Chip, Sheet, Table } from "../components/sheet.js";
+import { Messages } from "./topic/messages.js";
+import { ProduceDialog } from "./topic/produce.js";
 
 const PARTS = { "": "Messages", partitions: "Partitions", configs: "Configs" };
 
-/** @param {{place: import("/static/app/router.js").Place, about: any}} props */
-export function TopicView({ place, about }) {
-  const [id, , name] = place.parts;
-  const source = about.sources.find((each) => each.id === id);
-  const [found, setFound] = useState(/** @type {any} */ (null));
-  const [failure, setFailure] = useState(/** @type {any} */ (null));
+export function TopicView({ place, about, id }) {
+  const name = place.parts[2], { part = "" } = place.query;
+  const path = `/api/brokers/${id}/topics/${encodeURIComponent(name)}`;
+  const answer = useAnswer(path + part, () => get(path));
   const [dialog, setDialog] = useState("");
-  const part = place.query.part ?? "";
-  useEffect(() => { get(`/api/brokers/${id}/topics/${encodeURIComponent(name)}`).then(setFound, setFailure); }, [id, name, part]);
-  const tools = html`<div class="tools"><h1 class="title">${name}</h1><span class="soft wide">${found ? counted(found.partitions.length, "partition") : ""}</span><span class="grow"></span>
-    ${Object.entries(PARTS).map(([key, title]) => html`<button key=${key} aria-pressed=${part === key} onClick=${() => refine({ part: key })}>${title}</button>`)}
-    ${about.write && html`<button onClick=${() => setDialog("produce")}>Produce…</button><button onClick=${() => setDialog("delete")}>Delete…</button>`}</div>`;
-  const body = failure ? html`<${Failed} error=${failure} title="This topic cannot be described"><a class="button" href=${link([id, "topics"])}>All topics</a><//>`
-    : !found ? html`<${Loading} what="Asking the broker" />`
-    : part === "partitions" ? html`<div tabindex="0" class="scrolls"><div class="sheet"><section class="card"><table class="plain"><thead><tr><th class="right">partition</th><th class="right">first offset</th><th class="right">end offset</th><th class="right">offsets</th><th>leader</th><th>replicas</th><th>in sync</th></tr></thead><tbody>
-        ${found.partitions.map((each) => html`<tr key=${each.partition}><td class="right">${each.partition}</td><td class="right">${each.first}</td><td class="right">${each.last}</td><td class="right">${number(Number(BigInt(each.last ?? 0) - BigInt(each.first ?? 0)))}</td><td>${each.leader < 0 ? html`<span class="chip error">none</span>` : each.leader}</td><td>${each.replicas.join(", ")}</td><td>${each.isr.join(", ")}</td></tr>`)}</tbody></table></section></div></div>`
-    : part === "configs" ? html`<${Configs} configs=${found.configs} />`
-    : html`<${Messages} id=${id} name=${name} place=${place} partitions=${found.partitions} about=${about} />`;
-  return html`<${Tabs} source=${source} current="topics" />${tools}${body}
-    ${dialog === "produce" && html`<${ProduceDialog} id=${id} topic=${name} onClose=${() => setDialog("")} />`}
-    ${dialog === "delete" && html`<${DeleteDialog} id=${id} topic=${name} onClose=${() => setDialog("")} />`}`;
+  const [typed, setTyped] = useState("");
+  const close = () => setDialog("");
+  const remove = async () => { await post(`${path}/delete`, { name: typed }); go(link([id, "topics"])); };
+  return html`<div class="tools"><h1 class="title">${name}</h1><span class="soft wide">${answer.found ? counted(answer.found.partitions.length, "partition") : ""}</span><span class="grow"></span>
+      ${Object.entries(PARTS).map(([key, title]) => html`<button key=${key} aria-pressed=${part === key} onClick=${() => refine({ part: key })}>${title}</button>`)}
+      ${about.write && html`<button onClick=${() => setDialog("produce")}>Produce…</button><button onClick=${() => setDialog("delete")}>Delete…</button>`}</div>
+    <${Answered} answer=${answer} what="Asking the broker" title="This topic cannot be described" help=${html`<a class="button" href=${link([id, "topics"])}>All topics</a>`}>${(found) => (
+      part === "partitions" ? html`<${Sheet}><${Card}><${Table} heads=${[">partition", ">first offset", ">end offset", ">offsets", "leader", "replicas", "in sync"]} rows=${found.partitions.map((each) => [each.partition, each.first, each.last,
+        number(Number(BigInt(each.last ?? 0) - BigInt(each.first ?? 0))), each.leader < 0 ? html`<${Chip} tone="error">none<//>` : each.leader, each.replicas.join(", "), each.isr.join(", ")])} /><//><//>`
+      : part === "configs" ? html`<${Sheet}>${[["Set here", false], ["Defaults", true]].map(([title, which]) => html`<${Card} title=${title}><${Table} heads=${["config", "value", "from"]} empty="Every config has its default."
+        rows=${found.configs.filter((each) => Boolean(each.default) === which).map((each) => [html`<code title=${each.text ?? ""}>${each.name}</code>`, html`<code>${each.value ?? "hidden"}</code>`, each.source])} /><//>`)}<//>`
+      : html`<${Messages} id=${id} name=${name} place=${place} partitions=${found.partitions} about=${about} />`)}<//>
+    ${dialog === "produce" && html`<${ProduceDialog} id=${id} topic=${name} onClose=${close} />`}
+    ${dialog === "delete" && html`<${FormDialog} title="Delete this topic and all of its records" verb="Delete" disabled=${typed !== name} onSubmit=${remove} onClose=${close}>
+      <label class="field">Type ${name} to confirm<input value=${typed} autofocus onInput=${(event) => setTyped(event.target.value)} /></label><//>`}`;
 }
-
-const Configs = ({ configs }) => html`<div tabindex="0" class="scrolls"><div class="sheet">
-  ${[["Set here", configs.filter((each) => !each.default)], ["Defaults", configs.filter((each) => each.default)]].map(([title, rows]) => html`<section class="card" key=${title}><h2>${title}</h2>
-    ${rows.length ? html`<table class="plain"><thead><tr><th>config</th><th>value</th><th>from</th></tr></thead><tbody>${rows.map((each) => html`<tr key=${each.name}><td title=${each.text ?? ""}><code>${each.name}</code></td><td><code>${each.value ?? "hidden"}</code></td><td class="soft">${each.source}</td></tr>`)}</tbody></table>`
-      : html`<p class="soft">Every config has its default.</p>`}</section>`)}</div></div>`;

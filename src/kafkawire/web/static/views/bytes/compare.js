@@ -1,27 +1,25 @@
 // The form that chooses the other side of a comparison.
-import { html, useState } from "/static/vendor/preact-htm.js";
-import { go, link } from "/static/app/router.js";
-import { upload } from "/static/app/api.js";
-import { Dialog } from "/static/components/dialog.js";
-import { packed, sideOf } from "/static/views/bytes/opening.js";
+import { go, html, link, upload, useState } from "../../lib.js";
+import { Dialog } from "../../components/dialog.js";
+import { packed, sideOf } from "./opening.js";
 
 /** @param {{place: any, frame: any, asked: any, onClose: () => void}} props */
 export function CompareDialog({ place, frame, asked, onClose }) {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState("");
-  const compare = async (/** @type {Record<string, any>} */ other) => {
+  const compare = async (other) => {
     const reading = { b_kind: asked.kind, b_api: asked.api, b_message: asked.message, b_version: asked.version };
     go(link(["diff"], { ...sideOf(place, "a_"), ...reading, ...other }));
     onClose();
   };
-  const submit = async (/** @type {Event} */ event) => {
+  const submit = async (event) => {
     event.preventDefault();
     const known = await packed(text);
     if (!text.trim()) setWrong("paste the bytes of the other frame");
     else if (!known) setWrong("these are too many bytes to paste; choose a file");
     else compare(Object.fromEntries(Object.entries(known).map(([name, value]) => [`b_${name}`, value])));
   };
-  const file = async (/** @type {any} */ event) => {
+  const file = async (event) => {
     const kept = await upload(event.target.files[0]);
     compare({ b_upload: kept.upload });
   };

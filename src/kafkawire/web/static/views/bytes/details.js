@@ -1,14 +1,12 @@
 // The field at the cursor: its path as links, its type, the text of the schema, and all of its value.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { get } from "/static/app/api.js";
-import { number } from "/static/app/format.js";
-import { faultText } from "/static/components/tree.js";
+import { get, html, number, useEffect, useState } from "../../lib.js";
+import { faultText } from "../../components/tree.js";
 
 const PAUSE = 60;
 
 /** @param {{doc: string, node: any, model: any, frame: any, onPath: (id: string) => void}} props */
 export function Details({ doc, node, model, frame, onPath }) {
-  const [known, setKnown] = useState(/** @type {any} */ (null));
+  const [known, setKnown] = useState(null);
   useEffect(() => {
     if (!node) return undefined;
     const timer = setTimeout(() => get(`/api/bytes/${doc}/node`, { node: node.id }).then(setKnown, () => setKnown(null)), PAUSE);

@@ -1,11 +1,11 @@
 // What a place names as bytes: the body of the request that opens them, and links that carry small bytes themselves.
-import { link } from "/static/app/router.js";
+import { link } from "../../lib.js";
 
 const SMALL = 2048;
 const LARGEST = 65536;
 const ASKED = ["kind", "api", "message", "topic"];
 
-/** @param {import("/static/app/router.js").Place} place @param {string} [prefix] of the names, for one of two sides */
+/** @param {import("../../app/router.js").Place} place @param {string} [prefix] of the names, for one of two sides */
 export async function bodyOf(place, prefix = "") {
   const { parts, query } = place;
   /** @type {Record<string, any>} */
@@ -21,7 +21,7 @@ export async function bodyOf(place, prefix = "") {
   return { ...body, text: "" };
 }
 
-/** The query that names bytes on one side of a comparison. @param {import("/static/app/router.js").Place} place @param {string} prefix */
+/** The query that names bytes on one side of a comparison. @param {import("../../app/router.js").Place} place @param {string} prefix */
 export function sideOf({ parts, query }, prefix) {
   const side = Object.fromEntries([...ASKED, "version", "hex", "z", "upload"].filter((name) => query[name]).map((name) => [prefix + name, query[name]]));
   if (parts.length > 1) side[`${prefix}item`] = parts.slice(1).join("/");

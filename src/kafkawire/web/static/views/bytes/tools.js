@@ -1,23 +1,20 @@
 // The line above the bytes: what they are taken for, their faults, and what one can do with them.
-import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
-import { get } from "/static/app/api.js";
-import { go, link, refine } from "/static/app/router.js";
-import { bytes, counted } from "/static/app/format.js";
-import { protocol } from "/static/app/protocol.js";
-import { copyText, Menu } from "/static/components/menu.js";
-import { CompareDialog } from "/static/views/bytes/compare.js";
+import { bytes, counted, get, go, html, link, refine, useEffect, useRef, useState } from "../../lib.js";
+import { protocol } from "../../app/protocol.js";
+import { copyText, Menu } from "../../components/menu.js";
+import { CompareDialog } from "./compare.js";
 
 const MOST_COPIED = 1 << 20;
 
 /** @param {{opened: any, frame: any, place: any, faults: any[], searched: boolean, onFault: () => void, chunks: (buffer: string) => any}} props */
 export function BytesTools({ opened, frame, place, faults, searched, onFault, chunks }) {
-  const [known, setKnown] = useState(/** @type {any} */ (null));
+  const [known, setKnown] = useState(null);
   const [comparing, setComparing] = useState(false);
   const asked = opened.asked;
   useEffect(() => { protocol().then(setKnown, () => {}); }, []);
   const kind = asked.kind || frame.kind;
   const api = asked.api || frame.message.replace(/(Request|Response)$/, "");
-  const choose = (/** @type {Record<string, any>} */ changes) => {
+  const choose = (changes) => {
     const next = { kind, api, version: asked.version ?? (frame.version >= 0 ? frame.version : ""), message: asked.message, ...changes };
     if (next.kind === "response" && !next.api) next.api = "ApiVersions";
     const own = known?.apis.find((each) => each.name === next.api);
@@ -43,7 +40,7 @@ export function BytesTools({ opened, frame, place, faults, searched, onFault, ch
     "JSON": async () => (await get(`/api/bytes/${opened.doc}/copy`, { frame: frame.id, form: "json" })).text,
     "kafkawire code": async () => (await get(`/api/bytes/${opened.doc}/copy`, { frame: frame.id, form: "code" })).text,
     "Link to these bytes": async () => {
-      const { linkToBytes } = await import("/static/views/bytes/opening.js");
+      const { linkToBytes } = await import("./opening.js");
       const target = await linkToBytes((await hexText()).join(""), { kind: frame.kind === "records" ? "records" : kind, api: kind === "response" ? api : "", version: kind === "response" ? frame.version : "" });
       if (!target) throw new Error("more than 64 kB do not fit into a link; share the file instead");
       return location.origin + location.pathname + target;

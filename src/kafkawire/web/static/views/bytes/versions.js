@@ -1,10 +1,9 @@
 // The versions of a message: which read these bytes, how long the message is in each, and what each changed.
-import { html, useEffect, useState } from "/static/vendor/preact-htm.js";
-import { get } from "/static/app/api.js";
+import { get, html, useEffect, useState } from "../../lib.js";
 
 /** @param {{doc: string, frame: any, onClose: () => void, onVersion: (version: number) => void}} props */
 export function Versions({ doc, frame, onClose, onVersion }) {
-  const [rows, setRows] = useState(/** @type {any} */ (null));
+  const [rows, setRows] = useState(null);
   const [failure, setFailure] = useState("");
   useEffect(() => {
     get(`/api/bytes/${doc}/versions`, { frame: frame.id }).then((found) => setRows(found.versions), (error) => setFailure(error.message));
