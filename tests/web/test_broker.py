@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
@@ -270,3 +271,92 @@ def test_a_broker_that_is_away_is_named_and_credentials_are_never_answered() -> 
 )
 def test_a_value_is_shown_as_what_it_is(data: bytes | None, text: str, kind: str) -> None:
     assert pretty(data) == (text, kind)
+
+
+VALUES = (
+    *('{"a": {"b": 42}}', '{"a": {"b": 42.0}}', '{"a": {"b": 4.2e1}}', '{"a": {"b": 420e-1}}', '{"a": {"b": "42"}}'),
+    *('{"a": {"b": -42}}', '{"a": {"b": 142}}', '{"a": {"b": true}}', '{"a": {"b": null}}', '{"a": {}}', "{}", "[1]"),
+    *('{"a": 1}', "not json 42", "", '{"a": {"b": 43}} {"a": {"b": 42}}', '{"a": {"b": 9007199254740993}}'),
+    *(
+        '{"a": {"b": "x\\u0079z"}}',
+        '{"a": {"b": "xyz"}}',
+        '{"a": {"b": [42]}}',
+        '{"a":\n {"b":\n 7}}',
+        '{"a": {"b": 7}',
+    ),
+    '{"a": {"b": 1, "b": 42}}',
+)
+
+
+@pytest.mark.parametrize("block", ["all", "one by one", "those of whole numbers"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("value.a.b = 42", "value.a.b = -42", "value.a.b = 007", "value.a.b in (7, 43)", "value.a.b = xyz"),
+        *("value.a.b > 41", "value.a.b < 43", "value.a.b != 42", "value.a.b >= 9007199254740993", "value.a.b ~ 4"),
+        "value.a.b = 42.0",
+    ],
+)
+def test_json_fields_are_compared_as_the_json_module_reads_them(text: str, block: str) -> None:
+    """The shortcuts, by bytes and by Arrow, have the same matches as reading each value by itself."""
+    import pyarrow as pa
+
+    from kafkawire.web._broker import messages
+    from kafkawire.web._filter.language import parse
+
+    values = VALUES if block != "those of whole numbers" else tuple(v for v in VALUES if '"b": 4' in v and "." not in v)
+    term = parse(text)
+    fields = messages.record_fields()
+
+    def matches(chosen: tuple[str, ...]) -> list[bool]:
+        rows = pa.record_batch({"value": pa.array([each.encode() for each in chosen], pa.binary())})
+        return list(fields.mask(pa.Table.from_batches([rows]), term).to_pylist())
+
+    found = [matches((each,))[0] for each in values] if block == "one by one" else matches(values)
+    assert found == [expected(each, text) for each in values]
+
+
+def expected(value: str, text: str) -> bool:
+    """What the comparison means, without any shortcut."""
+    _, sign, wanted = text.split(" ", 2)
+    try:
+        held = json.loads(value)["a"]["b"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        return sign == "!="
+    texts = [each.strip() for each in wanted.strip("()").split(",")]
+    if sign == "~":
+        return texts[0] in (held if isinstance(held, str) else json.dumps(held))
+    if not texts[0].lstrip("-").replace(".", "").isdecimal():
+        return bool(held == texts[0])
+    if isinstance(held, bool) or not isinstance(held, int | float):
+        return sign == "!="
+    numbers = [float(each) if "." in each else int(each) for each in texts]
+    compare: Any = {"=": operator.eq, "in": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt}.get(
+        sign, operator.ge
+    )
+    return any(bool(compare(held, each)) for each in numbers)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_the_messages_of_a_search_are_exported(shown: RunningPage, form: str) -> None:
+    import io
+
+    import pyarrow.parquet as pq
+
+    answer = shown.octets(f"/api/brokers/b1/topics/orders/export?form={form}&filter=user-7&from=start")
+    if form == "parquet":
+        rows = pq.read_table(io.BytesIO(answer)).to_pylist()
+        assert [(row["partition"], row["offset"], row["key"]) for row in rows] == [(1, 3, b"user-7")]
+    elif form == "csv":
+        assert [line.split(",")[0] for line in answer.decode().splitlines()] == ["offset", "3"]
+    else:
+        row = json.loads(answer)
+        assert (row["partition"], row["offset"], row["key"]) == (1, 3, "user-7")
+        assert json.loads(row["value"])["user"]["id"] == LARGE + 7
+
+
+def test_without_export_no_messages_are_handed_out(broker: RunningBroker) -> None:
+    with opened(broker, export=False) as page:
+        status, _, _ = page.ask("GET", "/api/brokers/b1/topics/orders/export?form=jsonl", page.token)
+        assert status == 403
+        page.post("/api/ticket", {"path": "/api/brokers/b1/topics/orders/export?form=jsonl"}, status=403)

@@ -13,6 +13,8 @@ from tests.inspect.incidents import INCIDENTS
 from tests.web.page_client import RunningPage
 
 from kafkawire.cli.main import main
+from kafkawire.inspect import read_captures
+from kafkawire.messages.errors import error
 from kafkawire.web import CaptureSource, PageOptions, Workspace
 from kafkawire.web._captures.export import safe_cell
 
@@ -191,3 +193,63 @@ def test_an_uploaded_capture_becomes_a_source(page: RunningPage, capture: Path) 
     name = page.post("/api/captures", {"upload": kept["upload"]})["id"]
     assert page.get(f"/api/exchanges/{name}/rows")["total"] > 0
     assert page.get("/api/about")["sources"][0]["title"] == "dropped.pcap"
+
+
+def test_the_frames_of_a_selection_are_exported_as_packets(shown: RunningPage, tmp_path: Path) -> None:
+    chosen = rows(shown, filter="api = Fetch")["rows"]
+    assert chosen
+    answer = shown.octets(f"/api/exchanges/c1/export?form=pcapng&filter={quote('api = Fetch')}")
+    path = tmp_path / "chosen.pcapng"
+    path.write_bytes(answer)
+    reading = read_captures([path])
+    found = reading.tables["exchanges"].to_pylist()
+    assert {row["api"] for row in found} == {"Fetch"}
+    fits = [row for row in chosen if row[12] == "matched"]
+    assert sorted(row["corr_id"] for row in found if row["state"] == "matched") == sorted(
+        page_row["corr_id"] for page_row in exported(shown) if page_row["state"] == "matched"
+    )
+    assert len([row for row in found if row["state"] == "matched"]) == len(fits)
+
+
+def exported(page: RunningPage) -> list[Any]:
+    text = page.octets(f"/api/exchanges/c1/export?form=jsonl&filter={quote('api = Fetch')}")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_place_of_a_time_is_found(shown: RunningPage) -> None:
+    found = rows(shown)["rows"]
+    wanted = found[len(found) // 2]
+    place = shown.get(f"/api/exchanges/c1/rows?count=0&from_time={wanted[2]}")["place"]
+    assert found[place][2] == wanted[2]
+    assert shown.get(f"/api/exchanges/c1/rows?count=0&from_time={2**60}")["place"] == len(found) - 1
+
+
+@pytest.mark.parametrize("down", [0, 1])
+@pytest.mark.parametrize("sort", ["client", "api", "about", "wait_us", "req_bytes", "error_code"])
+def test_every_sort_is_that_of_the_values(shown: RunningPage, sort: str, down: int) -> None:
+    places = {"client": 3, "api": 4, "about": 6, "wait_us": 7, "req_bytes": 9}
+    values = [row[places.get(sort, 11)] for row in rows(shown, sort=sort, down=down)["rows"]]
+    if sort == "error_code":
+        codes = [0 if not each else int(error(each).code) for each in values if each is not None]
+        assert codes == sorted(codes, reverse=bool(down))
+        return
+    known = [each for each in values if each is not None]
+    assert known == sorted(known, reverse=bool(down))
+    assert values[len(known) :] == [None] * (len(values) - len(known))
+
+
+def test_a_large_capture_shows_its_first_exchanges_before_the_rest(
+    capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kafkawire.web._captures import source as module
+
+    monkeypatch.setattr(module, "FIRST", capture.stat().st_size // 3)
+    seen: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        CaptureSource, "_set", lambda self, reading, phase: seen.append((phase, len(reading.tables["exchanges"])))
+    )
+    source = CaptureSource([capture])
+    assert source._thread is not None
+    source._thread.join(60)
+    assert [phase for phase, _ in seen] == ["headers", "bodies", "whole"]
+    assert 0 < seen[0][1] < seen[1][1] == seen[2][1]

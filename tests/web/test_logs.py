@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.web.page_client import RunningPage
 
+from kafkawire.cli.main import main
 from kafkawire.testing import RunningBroker
 from kafkawire.web import LogSource, Workspace
 
@@ -112,3 +114,61 @@ def test_damage_is_marked_and_its_bytes_can_be_seen(folder: Path, tmp_path: Path
         assert found["matched"] == 1
         assert page.post("/api/bytes", {"source": "d1", "item": found["rows"][0][0]})["faults"]
         assert page.get("/api/logs/d1/findings")["total"] > 0
+
+
+def measured(page: RunningPage, **body: Any) -> list[Any]:
+    headers = {**page.token, "content-type": "application/json"}
+    status, _, answer = page.ask("POST", "/api/logs/d1/stats", headers, json.dumps(body).encode())
+    assert status == 200, answer
+    return [json.loads(line) for line in answer.splitlines()]
+
+
+def test_verifying_and_measuring_agrees_with_the_commands(
+    shown: RunningPage, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = measured(shown, topic="orders", partition="0", what_if=True)
+    assert events[-1] == {"end": "all"}
+    assert [each for each in events if "faults" in each] == []
+    sections = {each["title"]: each["rows"] for event in events for each in event.get("sections", ())}
+    capsys.readouterr()
+    main(["log", "stats", str(folder / "orders-0"), "--what-if", "--json"])
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row[1] for row in sections["contents"]] == [row["value"] for row in printed if row["section"] == "contents"]
+    codecs = [row for row in printed if row["section"] == "size with other codecs"]
+    assert [row[:2] for row in sections["size with other codecs"]] == [[row["codec"], row["bytes"]] for row in codecs]
+    assert "size with other codecs" not in {
+        each["title"] for event in measured(shown) for each in event.get("sections", ())
+    }
+
+
+@pytest.mark.parametrize("name", ["nothing", "../orders", "..", "orders-0/.."])
+def test_only_partitions_of_the_given_directories_are_measured(shown: RunningPage, name: str) -> None:
+    headers = {**shown.token, "content-type": "application/json"}
+    body = json.dumps({"topic": name, "partition": "0"}).encode()
+    assert shown.ask("POST", "/api/logs/d1/stats", headers, body)[0] == 404
+
+
+def test_a_fault_is_found_by_verifying(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "damaged"
+    shutil.copytree(folder, copy)
+    log = min((copy / "orders-0").glob("*.log"))
+    data = bytearray(log.read_bytes())
+    data[200] ^= 0xFF
+    log.write_bytes(data)
+    with opened(copy) as page:
+        found = [fault for event in measured(page) for fault in event.get("faults", ())]
+        assert any(fault[0] == f"orders-0/{log.name}" for fault in found)
+
+
+def test_the_place_of_an_offset_is_found(shown: RunningPage) -> None:
+    found = shown.get("/api/logs/d1/orders/0/batches?offset=117&count=500")
+    assert found["rows"][found["place"]][1] == "117"
+    assert shown.get(f"/api/logs/d1/orders/0/batches?offset={RECORDS}&count=1")["place"] == -1
+
+
+def test_partitions_are_filtered_and_windowed(shown: RunningPage) -> None:
+    partitions(shown)
+    found = shown.get("/api/logs/d1?filter=orders&start=1&count=1")
+    assert (found["matched"], found["start"], [row["partition"] for row in found["rows"]]) == (2, 1, [1])

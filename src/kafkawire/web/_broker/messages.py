@@ -42,7 +42,7 @@ def record_fields() -> Fields:
     import pyarrow as pa
     import pyarrow.compute
 
-    from kafkawire.web._filter.columns import Field, Fields, compared
+    from kafkawire.web._filter.columns import Field, Fields
 
     pc: Any = pyarrow.compute
 
@@ -70,7 +70,7 @@ def record_fields() -> Fields:
             return binary(table[name], term)
         head, _, path = term.field.partition(".")
         if head in ("value", "key") and path:
-            return compared(*_json_column(table[head], path, term))
+            return _json_mask(table[head], path, term)
         if head == "header" and path:
             values = [_header(each, path) for each in table["headers"].to_pylist()]
             return binary(pa.array(values, pa.binary()), term)
@@ -254,28 +254,31 @@ def _matches(batch: pa.RecordBatch, number: int, fields: Fields, term: Any) -> p
     return table if mask is None else table.filter(mask)
 
 
-def _json_column(column: Any, path: str, term: Compare) -> tuple[Any, Any, Compare]:
-    """A field of JSON values as a column, its kind, and the comparison."""
+def _json_mask(column: Any, path: str, term: Compare) -> Any:
+    """The rows whose field of a JSON value fits a comparison. Whole numbers are compared as such, beside fractions."""
     import pyarrow as pa
+    import pyarrow.compute
 
+    from kafkawire.web._filter.columns import compared
+
+    pc: Any = pyarrow.compute
     numeric = term.operator not in ("~", "!~") and all(_is_number(each) for each in term.values)
     values = _held(column, path.split("."), term, numeric=numeric)
     if isinstance(values, pa.Array):
-        return values, "number" if numeric else "text", term
-    if numeric:
-        kept = [each if isinstance(each, int | float) and not isinstance(each, bool) else None for each in values]
-        whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in kept if each is not None)
-        kind = pa.int64() if whole and all("." not in each for each in term.values) else pa.float64()
-        return (
-            pa.array([None if each is None else (each if kind == pa.int64() else float(each)) for each in kept], kind),
-            "number",
-            term,
-        )
-    texts = [
-        None if each is _ABSENT else each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
-        for each in values
-    ]
-    return pa.array(texts, pa.string()), "text", term
+        return compared(values, "number" if numeric else "text", term)
+    if not numeric:
+        texts = [
+            None if each is _ABSENT else each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+            for each in values
+        ]
+        return compared(pa.array(texts, pa.string()), "text", term)
+    kept = [each if isinstance(each, int | float) and not isinstance(each, bool) else None for each in values]
+    are_whole = [isinstance(each, int) and -(2**63) <= each < 2**63 for each in kept]
+    fractions = pa.array([None if each is None else float(each) for each in kept], pa.float64())
+    if any("." in each for each in term.values):
+        return compared(fractions, "number", term)
+    whole = pa.array([each if fits else None for each, fits in zip(kept, are_whole, strict=True)], pa.int64())
+    return pc.if_else(pa.array(are_whole), compared(whole, "number", term), compared(fractions, "number", term))
 
 
 def _held(column: Any, steps: list[str], term: Compare, *, numeric: bool) -> Any:
@@ -336,7 +339,7 @@ def _parsed_block(column: Any, steps: list[str], kind: Any) -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is written in JSON as it is, but for escapes: it is no number, list, object, true or null."""
+    """Whether a text is written in JSON as it is, but for escapes: it is not a number, list, object, true or null."""
     return text not in ("true", "false", "null") and text[:1] not in ("{", "[") and not _is_number(text)
 
 

@@ -1,8 +1,8 @@
 """The frames of exchanges as packets of a pcapng file, for other tools.
 
 Rules:
-- The bytes, times and addresses are those of the source. The TCP headers are made anew, so gaps and resent packets of
-  a capture are not in the file.
+- The bytes, times and addresses are those of the source. The TCP headers are synthetic, so gaps and resent packets
+  of a capture are not in the file.
 - Frames are written in the order of time. A frame that the source lacks is left out.
 """
 

@@ -139,6 +139,8 @@ def compared(column: Any, kind: Kind, term: Compare) -> Any:
             raise Problem(f"column {term.column}: {refusal}", column=term.column) from None
         return found if term.operator == "~" else pc.invert(found)
     values = [_value(each, kind, term) for each in term.values]
+    if pa.types.is_floating(column.type):
+        values = [float(each) for each in values]
     if kind in ("text", "flag"):
         column = column if pa.types.is_boolean(column.type) else column.cast(pa.string())
     elif not pa.types.is_floating(column.type):
