@@ -317,7 +317,7 @@ def test_json_fields_are_compared_as_the_json_module_reads_them(text: str, block
 
 
 def expected(value: str, text: str) -> bool:
-    """What the comparison means, without any shortcut."""
+    """The meaning of a comparison, without any shortcut."""
     _, sign, wanted = text.split(" ", 2)
     try:
         held = json.loads(value)["a"]["b"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
 from kafkawire.inspect import explain_request
-from kafkawire.messages import MetadataRequest, MetadataResponse, ProduceRequest
+from kafkawire.messages import MetadataRequest, MetadataResponse, ProduceRequest, message_names
 from kafkawire.records import BatchBuilder
 from kafkawire.wire import encode_request
 
@@ -228,3 +229,66 @@ def test_the_protocol_lists_what_the_schemas_have(page: RunningPage) -> None:
     assert any(change["kind"] == "added" for change in shown["changes"])
     sample = page.get("/api/protocol/MetadataRequest/sample")
     assert page.post("/api/bytes", {"text": sample["hex"]})["faults"] == []
+
+
+def metadata(*names: str, version: int = 9) -> str:
+    topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    frame = encode_request(MetadataRequest(topics=topics), version=version, correlation_id=7, client_id="me")
+    return bytes(frame).hex()
+
+
+def node_at(page: RunningPage, doc: str, path: str) -> str:
+    return str(page.get(f"/api/bytes/{doc}/reveal?path={quote(path)}")["chain"][-1]["id"])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "made"),
+    [
+        ("body.topics[0].name", "a much longer name", metadata("a much longer name", "b")),
+        ("body.topics[1].name", "", metadata("a", "")),
+        ("header.client_id", "me", metadata("a", "b")),
+    ],
+)
+def test_a_field_is_changed_and_the_frame_encoded_again(page: RunningPage, path: str, text: str, made: str) -> None:
+    doc = page.post("/api/bytes", {"text": metadata("a", "b")})["doc"]
+    answer = page.post(f"/api/bytes/{doc}/edit", {"node": node_at(page, doc, path), "text": text})
+    assert answer["hex"] == made
+
+
+def test_a_number_and_null_are_changed(page: RunningPage) -> None:
+    doc = page.post("/api/bytes", {"text": metadata("a")})["doc"]
+    changed = page.post(f"/api/bytes/{doc}/edit", {"node": node_at(page, doc, "header.correlation_id"), "text": "0x10"})
+    again = page.post("/api/bytes", {"text": changed["hex"]})
+    assert again["frames"][0]["whole"]
+    node = page.get(f"/api/bytes/{again['doc']}/reveal?path=header.correlation_id")["chain"][-1]
+    assert node["v"] == "16"
+    without = page.post(f"/api/bytes/{doc}/edit", {"node": node_at(page, doc, "header.client_id"), "null": True})
+    assert bytes.fromhex(without["hex"])[12:14] == b"\xff\xff"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("header.correlation_id", {"text": "many"}),
+        ("header.correlation_id", {"text": str(2**40)}),
+        ("header.correlation_id", {"null": True}),
+        ("size", {"text": "5"}),
+        ("body.topics", {"text": "x"}),
+        ("body.topics[0].name", {"text": "x" * 40_000}),
+    ],
+)
+def test_what_a_field_cannot_be_is_refused(page: RunningPage, path: str, body: dict[str, object]) -> None:
+    doc = page.post("/api/bytes", {"text": metadata("a")})["doc"]
+    page.post(f"/api/bytes/{doc}/edit", {"node": node_at(page, doc, path), **body}, status=422)
+
+
+def test_a_frame_with_a_fault_is_not_changed(page: RunningPage) -> None:
+    doc = page.post("/api/bytes", {"text": metadata("a")[:-2]})["doc"]
+    page.post(f"/api/bytes/{doc}/edit", {"node": node_at(page, doc, "header.client_id"), "text": "x"}, status=422)
+
+
+@pytest.mark.parametrize("name", message_names())
+def test_every_message_has_a_sample_that_reads_whole(page: RunningPage, name: str) -> None:
+    answer = page.get(f"/api/protocol/{name}/sample")
+    opened = page.post("/api/bytes", {**answer, "text": answer["hex"]})
+    assert (opened["frames"][0]["message"], opened["frames"][0]["whole"], opened["faults"]) == (name, True, [])

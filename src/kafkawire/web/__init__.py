@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kafkawire.web._live.source import LiveSource
     from kafkawire.web._live.watch import BrokerWatch, ProxyWatch
     from kafkawire.web._logs.source import LogSource
+    from kafkawire.web._runs.source import RunSource
     from kafkawire.web._server.running import PageServer
     from kafkawire.web._server.workspace import PageOptions, Workspace
 
@@ -38,6 +39,7 @@ _SHARED = {
     "Document": "_bytes.document",
     "Origin": "_bytes.document",
     "LogSource": "_logs.source",
+    "RunSource": "_runs.source",
     "PageOptions": "_server.workspace",
     "PageServer": "_server.running",
     "document_of_file": "_bytes.opening",

@@ -56,8 +56,11 @@ def _is_broker(text: str) -> bool:
 def _add_directory(workspace: Workspace, path: Path) -> None:
     from kafkawire.inspect import find_partitions
 
-    if any(path.rglob("report.html")) and (path / "manifest.json").is_file():
-        raise UsageError(f"{path}: open its report.html in the browser")
+    if (path / "manifest.json").is_file():
+        from kafkawire.web import RunSource
+
+        _open(workspace, RunSource(path), "")
+        return
     captures = sorted(each for each in path.iterdir() if each.is_file() and _is_capture(each))
     if captures:
         _add_captures(workspace, captures)

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     _say("\nReports")
     output.print_fields({view.name: str(view.tables / "report.html") for view in views})
     print(f"\ntables and manifest are beside each report; total time {time.monotonic() - started:.0f} s")
-    places = " ".join(quote(str(out / name)) for name in ("traffic.pcapng", "data"))
+    places = " ".join(quote(str(out / name)) for name in ("traffic.pcapng", "data", *(view.name for view in views)))
     print(f"look at all of it in the browser: kafkawire ui {places}")
     return 0
 

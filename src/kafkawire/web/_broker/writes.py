@@ -130,6 +130,26 @@ async def move(request: Request) -> Response:
     return answer({"rows": rows, "executed": field_in(body, "execute", bool, False)})
 
 
+@writes
+async def send_frame(request: Request) -> Response:
+    """Send the request of a frame as it is to a broker; answers with its number among what the page sent."""
+    from kafkawire.messages import message_class
+    from kafkawire.web._bytes.versions import body_of_frame
+
+    source, body = source_of(request), await body_of(request)
+    document = workspace_of(request).document(field_in(body, "doc", str, ""))
+    number = field_in(body, "frame", int, 0)
+    if not 0 <= number < len(document.frames):
+        raise Problem(f"there is no frame {number}", status=404)
+    frame = document.frames[number]
+    if frame.kind != "request" or not frame.whole:
+        raise Problem("only a request without a fault can be sent")
+    message = message_class(frame.message).decode(body_of_frame(frame), frame.version)
+    await (await connected(source)).raw(message, version=frame.version)
+    name = frame.message.removesuffix("Request")
+    return answer({"number": next((each["number"] for each in source.sent() if each["api"] == name), None)})
+
+
 async def _ends(
     admin: Any, places: list[TopicPartition]
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
@@ -155,6 +175,7 @@ def _text_bytes(value: object) -> bytes | None:
 
 
 ROUTES: Final = [
+    Route("/api/brokers/{id}/send", send_frame, methods=["POST"]),
     Route("/api/brokers/{id}/topics", create, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/produce", produce, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/delete", delete, methods=["POST"]),

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from kafkawire.inspect import differences, explain_walk, repair_as
 from kafkawire.messages import message_class
 from kafkawire.web._bytes.copies import as_code, as_json
+from kafkawire.web._bytes.edit import edited, plain_value
 from kafkawire.web._bytes.opening import open_document
 from kafkawire.web._bytes.rows import field_of, first_rows, row_of, value_of, window
 from kafkawire.web._bytes.versions import versions_of
@@ -172,6 +173,7 @@ def node(request: Request) -> Response:
     shown: dict[str, Any] = {"row": row_of(document, place), "path": place.path}
     if not document.children(place):
         shown["value"] = value_of(place.node, max(number_in(request, "start"), 0))
+        shown["plain"] = plain_value(place.node.value)
     field = field_of(document.frames[place.frame], place.path)
     if field is not None:
         shown["schema"] = {
@@ -187,6 +189,18 @@ def versions(request: Request) -> Response:
     """The versions of a frame."""
     document = _document(request)
     return answer({"versions": versions_of(document.frames[_frame(document, request)])})
+
+
+async def edit(request: Request) -> Response:
+    """A frame with one field changed, in hex."""
+    document, body = _document(request), await body_of(request)
+    place = document.place(field_in(body, "node", str, ""))
+    text = None if field_in(body, "null", bool, False) else field_in(body, "text", str, "")
+
+    def work() -> dict[str, Any]:
+        return {"hex": edited(document.frames[place.frame], place, text).hex()}
+
+    return answer(await run_in_threadpool(work))
 
 
 def copy(request: Request) -> Response:
@@ -247,4 +261,5 @@ ROUTES: Final = [
     Route("/api/bytes/{doc}/versions", versions),
     Route("/api/bytes/{doc}/faults", all_faults),
     Route("/api/bytes/{doc}/copy", copy),
+    Route("/api/bytes/{doc}/edit", edit, methods=["POST"]),
 ]

@@ -111,6 +111,7 @@ def application(workspace: Workspace) -> Starlette:
             Room(("/api/protocol",), "_protocol.routes"),
             Room(("/api/captures", "/api/exchanges"), "_captures.routes"),
             Room(("/api/logs",), "_logs.routes"),
+            Room(("/api/runs",), "_runs.routes"),
             Room(("/api/faults",), "_live.routes"),
             Room(("/api/brokers",), "_broker.listing", "_broker.message_routes", "_broker.writes"),
         ],

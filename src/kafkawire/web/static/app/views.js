@@ -4,6 +4,7 @@
 const BY_KIND = {
   capture: { "": ["exchanges", "exchanges"], exchanges: ["exchanges"], conversations: ["conversations"], findings: ["findings"], faults: ["faults"] },
   logs: { "": ["logs"], partition: ["partition", ""], findings: ["findings"], stats: ["stats", ""] },
+  run: { "": ["run"], table: ["run", ""], findings: ["findings"], exchanges: ["exchanges"], conversations: ["conversations"] },
   broker: { "": ["broker", "topics"], topics: ["broker"], topic: ["topic", "topics"], groups: ["groups"], group: ["group", "groups"], cluster: ["cluster"], sent: ["sent"] },
 };
 

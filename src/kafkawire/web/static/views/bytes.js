@@ -1,5 +1,6 @@
 // Bytes: the tree and the hex of the same bytes, linked both ways.
 import { Failed, get, go, html, lines as lines_of, link, Loading, octets, post, refine, useCallback, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { GoTo } from "../components/dialog.js";
 import { Chunks, HexPane } from "../components/hexpane.js";
 import { Tree } from "../components/tree.js";
 import { TreeModel } from "../components/treemodel.js";
@@ -8,7 +9,7 @@ import { Details } from "./bytes/details.js";
 import { Versions } from "./bytes/versions.js";
 import { bodyOf } from "./bytes/opening.js";
 
-export function BytesView({ place }) {
+export function BytesView({ place, about }) {
   const [opened, setOpened] = useState(null);
   const [failure, setFailure] = useState(null);
   const { node, panel, ...rest } = place.query;
@@ -28,7 +29,7 @@ export function BytesView({ place }) {
 
   if (failure) return html`<${Failed} error=${failure} title="These bytes cannot be shown"><a class="button" href="#/">Paste others</a><//>`;
   if (!opened) return html`<${Loading} what="Reading the bytes" />`;
-  return html`<${Linked} key=${opened.doc} opened=${opened} place=${place} />`;
+  return html`<${Linked} key=${opened.doc} opened=${opened} place=${place} about=${about} />`;
 }
 
 /** Open bytes; a record of a broker is fetched as the batch that it is in. @param {any} body */
@@ -38,7 +39,7 @@ function openBody(body) {
   return get(`/api/brokers/${body.source}/topics/${encodeURIComponent(record[1])}/${record[2]}/batch`, { offset: record[3] });
 }
 
-function Linked({ opened, place }) {
+function Linked({ opened, place, about }) {
   const { doc, frames, buffers } = opened;
   const model = useMemo(() => new TreeModel(opened.rows,
     async (node, start, count) => (await get(`/api/bytes/${doc}/rows`, { node, start, count })).rows), [doc]);
@@ -48,6 +49,7 @@ function Linked({ opened, place }) {
   const [faults, setFaults] = useState(opened.faults);
   const [searched, setSearched] = useState(opened.searched);
   const [repairs, setRepairs] = useState([]);
+  const [going, setGoing] = useState(false);
   const chunks = useRef(new Map());
   const changed = useCallback(() => redraw((n) => n + 1), []);
   const lines = model.lines();
@@ -128,14 +130,20 @@ function Linked({ opened, place }) {
       if (to >= 0) reveal({ buffer: current.b, offset: to });
       return true;
     }
+    if (event.key === "g") { setGoing(true); return true; }
     return false;
+  };
+  const goTo = async (text) => {
+    const offset = Number(text);
+    if (!(offset >= 0 && offset < buffers.find((each) => each.id === outerId).length)) throw new Error("There is no such byte; type an offset in decimal, or in hex such as 0x1f");
+    await reveal({ buffer: outerId, offset });
   };
   const faultSpans = useMemo(() => faults.filter((each) => !each.path.includes("records[") || outerId !== "b0")
     .map((each) => ({ start: each.offset, end: each.offset + 1 })), [faults, outerId]);
   const frame = frames[Number(current?.id.split(".")[0] ?? 0)] ?? frames[0];
 
   return html`
-    <${BytesTools} opened=${opened} frame=${frame} place=${place} faults=${faults} searched=${searched} onFault=${() => faultAt(1)} chunks=${chunksOf} />
+    <${BytesTools} opened=${opened} frame=${frame} place=${place} about=${about} faults=${faults} searched=${searched} onFault=${() => faultAt(1)} chunks=${chunksOf} />
     ${opened.unknown && html`<div class="notice" role="status">${opened.note}. Choose what they are above.</div>`}
     ${repairs.map((each) => html`<div class="notice" role="status">${each.text}</div>`)}
     <div class="split">
@@ -152,7 +160,8 @@ function Linked({ opened, place }) {
           <${HexPane} name="inner" label="Unpacked bytes in hex" chunks=${chunksOf(innerId)} picked=${current.b === innerId ? picked : null}
             lit=${lit?.buffer === innerId ? lit : null} onHover=${hoverByte(innerId)} onPick=${pick(innerId)} onKey=${key} />`}
       </div>
-    </div>`;
+    </div>
+    ${going && html`<${GoTo} what="Offset of a byte" onGo=${goTo} onClose=${() => setGoing(false)} />`}`;
 }
 
 /** The node of the outer buffer that holds an inner one. @param {TreeModel} model @param {any} node */

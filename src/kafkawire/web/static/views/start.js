@@ -1,6 +1,6 @@
 // The start: paste or drop bytes, drop a capture, connect to a broker.
 import { go, html, link, post, upload, useState } from "../lib.js";
-import { linkToBytes } from "./bytes/opening.js";
+import { openText } from "./bytes/opening.js";
 
 const SAMPLES = [
   ["a request", "0000000c001200000000000100026d65"],
@@ -18,10 +18,7 @@ export function StartView({ about }) {
   const open = async (bytes) => {
     setWrong("");
     if (!bytes.trim()) return setWrong("Paste some bytes first: hex in any form, a dump of xxd or tcpdump, Python bytes, base64.");
-    const target = await linkToBytes(bytes);
-    if (target) return go(target);
-    const kept = await upload(new File([bytes], "pasted.hex"));
-    return go(link(["bytes"], { upload: kept.upload }));
+    return openText(bytes);
   };
   const take = async (files) => {
     for (const file of files) {

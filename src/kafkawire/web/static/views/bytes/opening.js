@@ -1,5 +1,5 @@
 // What a place names as bytes: the body of the request that opens them, and links that carry small bytes themselves.
-import { link } from "../../lib.js";
+import { go, link, upload } from "../../lib.js";
 
 const SMALL = 2048;
 const LARGEST = 65536;
@@ -50,4 +50,10 @@ async function inflate(text) {
 export async function linkToBytes(text, options = {}) {
   const known = await packed(text);
   return known ? link(["bytes"], { ...known, ...options }) : null;
+}
+
+/** Show bytes that a person gave as text: in a link if they fit, else uploaded. @param {string} text @param {Record<string, any>} [options] */
+export async function openText(text, options = {}) {
+  const target = await linkToBytes(text, options);
+  go(target ?? link(["bytes"], { upload: (await upload(new File([text], "pasted.hex"))).upload, ...options }));
 }

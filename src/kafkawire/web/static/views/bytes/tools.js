@@ -1,13 +1,13 @@
 // The line above the bytes: what they are taken for, their faults, and what one can do with them.
-import { bytes, counted, get, go, html, link, refine, useEffect, useRef, useState } from "../../lib.js";
+import { bytes, counted, get, go, html, link, post, refine, useEffect, useState } from "../../lib.js";
 import { protocol } from "../../app/protocol.js";
-import { copyText, Menu } from "../../components/menu.js";
+import { copyText, Menu, say } from "../../components/menu.js";
 import { CompareDialog } from "./compare.js";
 
 const MOST_COPIED = 1 << 20;
 
-/** @param {{opened: any, frame: any, place: any, faults: any[], searched: boolean, onFault: () => void, chunks: (buffer: string) => any}} props */
-export function BytesTools({ opened, frame, place, faults, searched, onFault, chunks }) {
+/** @param {{opened: any, frame: any, place: any, about: any, faults: any[], searched: boolean, onFault: () => void, chunks: (buffer: string) => any}} props */
+export function BytesTools({ opened, frame, place, about, faults, searched, onFault, chunks }) {
   const [known, setKnown] = useState(null);
   const [comparing, setComparing] = useState(false);
   const asked = opened.asked;
@@ -47,6 +47,15 @@ export function BytesTools({ opened, frame, place, faults, searched, onFault, ch
     },
   };
 
+  const brokers = about.write && frame.kind === "request" && frame.whole ? about.sources.filter((each) => each.kind === "broker") : [];
+  const send = async (title) => {
+    const { id } = brokers.find((each) => each.title === title);
+    try {
+      const { number } = await post(`/api/brokers/${id}/send`, { doc: opened.doc, frame: Number(frame.id) });
+      go(link(["bytes", id, "sent", number]));
+    } catch (error) { say(error.message); }
+  };
+
   return html`<div class="tools">
     <h1 class="title">${opened.frames.length === 1 ? frame.title : counted(opened.frames.length, "frame")}</h1>
     <span class="soft wide">${opened.title ? `${opened.title} · ` : ""}${bytes(total)}${opened.note && !opened.unknown ? ` · ${opened.note}` : ""}</span>
@@ -65,6 +74,7 @@ export function BytesTools({ opened, frame, place, faults, searched, onFault, ch
       ${numbers.map((each) => html`<option key=${each} value=${each}>v${each}</option>`)}</select>`}
     <button aria-pressed=${place.query.panel === "versions"} disabled=${!frame.versions} onClick=${() => refine({ panel: place.query.panel ? "" : "versions" })}>Versions</button>
     <button onClick=${() => setComparing(true)}>Compare…</button>
+    ${brokers.length > 0 && html`<${Menu} label="Send to" items=${brokers.map((each) => each.title)} onPick=${send} />`}
     <${Menu} label="Copy" items=${Object.keys(copy)} onPick=${(name) => copyText(copy[name])} />
     ${comparing && html`<${CompareDialog} place=${place} frame=${frame} asked=${asked} onClose=${() => setComparing(false)} />`}
   </div>`;
