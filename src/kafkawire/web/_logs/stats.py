@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from threading import Event
 
 MOST_FAULTS: Final = 2_000
-_NAMES: Final = {"what": "what", "key": "key", "codec": "codec", "field": "field"}
 
 
 class LeftError(KafkaWireError):
@@ -43,6 +42,7 @@ def measured(paths: Sequence[Path], stop: Event, *, what_if: bool) -> Iterator[d
     yield {"done": round(100 * done / total)}
     for title, columns, rows in stats_sections(stats):
         if rows:
-            heads = [name if name in _NAMES else f">{name}" for name in columns]
+            are_numbers = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(columns))]
+            heads = [f">{name}" if is_number else name for name, is_number in zip(columns, are_numbers, strict=True)]
             yield {"sections": [{"title": title, "heads": heads, "rows": rows}]}
     yield {"end": "all"}

@@ -34,7 +34,7 @@ def tables(request: Request) -> Response:
         {"name": name, "rows": each.get("rows"), "format": each.get("format")} for name, each in source.listed.items()
     ]
     source_of = manifest.get("source", {})
-    facts = {name: str(manifest[name]) for name in ("state", "started", "spark") if name in manifest}
+    facts: dict[str, str] = {name: str(manifest[name]) for name in ("state", "started", "spark") if name in manifest}
     facts |= {"input": ", ".join(map(str, source_of.get("paths") or source_of.get("topics") or ()))}
     if (source.root / "report.html").is_file():
         facts["report"] = str(source.root / "report.html")

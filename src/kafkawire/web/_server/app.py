@@ -61,7 +61,7 @@ class Room(BaseRoute):
         await scope["room"].handle(scope, receive, send)
 
 
-def about(request: Request) -> Response:
+async def about(request: Request) -> Response:
     """This server in short: its version, its sources, and what it may do."""
     workspace = workspace_of(request)
     return answer(

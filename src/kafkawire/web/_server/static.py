@@ -46,17 +46,17 @@ class Prepared(NamedTuple):
     packed: bytes
 
 
-def page(request: Request) -> Response:
+async def page(request: Request) -> Response:
     """The page."""
     return _answer(request, _page())
 
 
-def style(request: Request) -> Response:
+async def style(request: Request) -> Response:
     """The style sheet of the page."""
     return _answer(request, _style())
 
 
-def file(request: Request) -> Response:
+async def file(request: Request) -> Response:
     """A module, an icon or a licence."""
     name = request.path_params["name"]
     if name not in _names():

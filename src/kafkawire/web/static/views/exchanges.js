@@ -76,7 +76,7 @@ export function ExchangesView({ place, about, source, id }) {
   const most = Math.max(1000, ...[...Array(Math.min(count, 60)).keys()].map((n) => row(n)?.[7] ?? 0));
   const wait = (r) => (r[7] === null ? "" : html`<span class=${`meter${r[7] >= SLOW ? " slow" : ""}`} style=${{ width: `${Math.max(1, Math.round(64 * Math.min(1, r[7] / most)))}px` }}></span> ${duration(r[7])}`);
   const columns = [
-    ["exchange", 88, (r) => html`<a href=${link(["bytes", id, r[0], r[1]])} tabindex="-1">${r[0]}/${r[1]}</a>`],
+    ["exchange", 98, (r) => html`<a href=${link(["bytes", id, r[0], r[1]])} tabindex="-1">${r[0]}/${r[1]}</a>`],
     ["time", 112, "time:2", { sort: "time" }],
     ["client", [100, 1], "text:3", { sort: "client" }],
     ["API", [130, 1], (r) => html`${r[4] ?? "?"} <span class="soft">v${r[5] ?? "?"}</span>`, { sort: "api" }],

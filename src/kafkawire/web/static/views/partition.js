@@ -23,7 +23,7 @@ export function PartitionView({ place, id }) {
     ["codec", 72, "text:5"],
     ["latest record", 184, "moment:6"],
     ["producer", [80, 1], "text:7"],
-    ["sequence", 80, "text:8", { right: true }],
+    ["sequence", 92, "text:8", { right: true }],
     ["kind", 110, (r) => (r[11] ? r[10] : "damaged"), { name: "state" }],
   ];
   const find = async (text) => (/^\d+$/.test(text) ? (await get(`${base}/batches`, { filter, offset: text, count: 0 })).place : undefined);
