@@ -10,8 +10,10 @@ from playwright.sync_api import expect
 from tests.browser.test_bytes_view import serious
 from tests.web.page_client import RunningPage
 
+from kafkawire.messages import MetadataRequest
 from kafkawire.testing import RunningBroker
 from kafkawire.web import BrokerSource, PageOptions, Workspace
+from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,3 +91,23 @@ def test_no_serious_finding_of_axe(visitor: Visitor, axe: str) -> None:
             tab = visitor.go(view)
             expect(tab.locator(".row, .card, .empty h2").first).to_be_visible()
             assert serious(tab, axe) == [], (view, scheme)
+
+
+def test_a_frame_is_sent_and_its_answer_shown(visitor: Visitor) -> None:
+    request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="orders")])
+    frame = bytes(encode_request(request, version=8, correlation_id=1, client_id="c")).hex()
+    tab = visitor.go(f"/bytes?hex={frame}")
+    tab.get_by_role("button", name="Send to").click()
+    tab.get_by_role("menuitem").click()
+    expect(tab.get_by_role("heading", name="2 frames")).to_be_visible()
+    expect(tab.get_by_role("treeitem").filter(has_text="MetadataResponse v8").first).to_be_visible()
+
+
+def test_g_goes_to_an_offset(visitor: Visitor) -> None:
+    tab = visitor.go("/b1/topic/orders")
+    expect(tab.get_by_role("grid", name="Messages")).to_contain_text("k29")
+    tab.get_by_role("grid", name="Messages").focus()
+    tab.keyboard.press("g")
+    tab.get_by_label("Offset, or time").fill("17")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("row", selected=True)).to_contain_text("k17")

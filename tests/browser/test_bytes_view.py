@@ -163,3 +163,34 @@ def serious(tab: Page, axe: str) -> list[str]:
         if each["impact"] in ("serious", "critical")
         for node in each["nodes"]
     ]
+
+
+def test_g_goes_to_a_byte(visitor: Visitor) -> None:
+    tab = visitor.go(f"/bytes?hex={metadata('orders')}")
+    tab.get_by_role("treeitem").first.click()
+    tab.keyboard.press("g")
+    tab.get_by_label("Offset of a byte").fill("0x8")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("treeitem", selected=True)).to_contain_text("correlation_id")
+    tab.keyboard.press("g")
+    tab.get_by_label("Offset of a byte").fill("9999")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("alert")).to_contain_text("There is no such byte")
+
+
+def test_a_field_is_changed_and_the_message_encoded_again(visitor: Visitor) -> None:
+    tab = visitor.go(f"/bytes?hex={metadata('orders')}")
+    tab.get_by_role("treeitem").filter(has_text='"orders"').click()
+    tab.get_by_role("button", name="edit").click()
+    tab.get_by_role("textbox", name="string").fill("payments-of-today")
+    tab.get_by_role("button", name="Change", exact=True).click()
+    expect(tab.get_by_role("treeitem", selected=True)).to_contain_text('"payments-of-today"')
+    expect(tab.get_by_text("no faults")).to_be_visible()
+    assert metadata("payments-of-today") in tab.url
+
+
+def test_every_message_has_a_sample_to_open(visitor: Visitor) -> None:
+    tab = visitor.go("/protocol/FetchResponse")
+    tab.get_by_role("button", name="Show a sample").click()
+    expect(tab.get_by_role("heading", name="FetchResponse v18")).to_be_visible()
+    expect(tab.get_by_text("no faults")).to_be_visible()

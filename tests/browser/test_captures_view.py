@@ -110,3 +110,38 @@ def test_no_serious_finding_of_axe(visitor: Visitor, axe: str) -> None:
             expect(tab.locator(".tabs")).to_be_visible()
             expect(tab.locator(".row, article").first).to_be_visible()
             assert serious(tab, axe) == [], (view, scheme)
+
+
+def test_a_partition_is_verified_and_measured(visitor: Visitor) -> None:
+    tab = visitor.go("/d1/partition/orders/0")
+    tab.get_by_role("link", name="Verify and measure").click()
+    expect(tab.get_by_text("no fault found")).to_be_visible()
+    expect(tab.get_by_role("heading", name="contents")).to_be_visible()
+    expect(tab.get_by_role("heading", name="size with other codecs")).to_have_count(0)
+    tab.get_by_role("button", name="What if: other codecs").click()
+    expect(tab.get_by_role("heading", name="size with other codecs")).to_be_visible()
+
+
+def test_g_goes_to_a_row_and_to_an_exchange(visitor: Visitor) -> None:
+    tab = visitor.go("/c1/exchanges")
+    expect(tab.get_by_role("row").nth(1)).to_be_visible()
+    tab.get_by_role("grid").focus()
+    for typed, row in (("3", "4"), ("0/1", None)):
+        tab.keyboard.press("g")
+        tab.get_by_label("Row, time").fill(typed)
+        tab.keyboard.press("Enter")
+        expect(tab.get_by_role("dialog")).to_have_count(0)
+        if row:
+            expect(tab.get_by_role("row", selected=True)).to_have_attribute("aria-rowindex", row)
+        else:
+            expect(tab.get_by_role("row", selected=True)).to_contain_text("0/1")
+
+
+def test_the_selection_is_exported_as_packets(visitor: Visitor) -> None:
+    tab = visitor.go("/c1/exchanges?filter=api+%3D+Produce")
+    expect(tab.get_by_role("row").nth(1)).to_be_visible()
+    tab.get_by_role("button", name="Export").click()
+    with tab.expect_download() as started:
+        tab.get_by_role("menuitem", name="pcapng").click()
+    assert started.value.suggested_filename == "exchanges.pcapng"
+    assert started.value.path().read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"

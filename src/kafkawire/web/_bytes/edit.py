@@ -40,7 +40,7 @@ def edited(frame: Explanation, place: Place, text: str | None) -> bytes:
 
 
 def plain_value(value: Any) -> str:
-    """A value as the text that a person would change, cut where nobody would type it."""
+    """A value as the text that a person would change, cut after LONGEST characters."""
     if value is None:
         return ""
     if isinstance(value, memoryview | bytes | bytearray):

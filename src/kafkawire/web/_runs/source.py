@@ -3,7 +3,7 @@
 Rules:
 - Only the directories of tables that the manifest lists are read, and only Parquet. A path that leads outside of the
   directory of the run is refused, because a manifest may come from others.
-- A table is read when somebody looks at it, at most its first MOST_ROWS rows. The page says how many there are.
+- A table is read when the page first shows it, at most its first MOST_ROWS rows. The page says how many there are.
 - A run has rows, not bytes. The page of its capture or of its log directories has the bytes.
 """
 
