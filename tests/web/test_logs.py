@@ -172,3 +172,13 @@ def test_partitions_are_filtered_and_windowed(shown: RunningPage) -> None:
     partitions(shown)
     found = shown.get("/api/logs/d1?filter=orders&start=1&count=1")
     assert (found["matched"], found["start"], [row["partition"] for row in found["rows"]]) == (2, 1, [1])
+
+
+def test_whatever_stops_the_reading_is_said_and_no_view_waits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("a defect below")
+
+    monkeypatch.setattr("kafkawire.inspect.read_directories", fail)
+    with opened(folder) as page:
+        status, _, body = page.ask("GET", "/api/logs/d1/findings", page.token)
+        assert (status, b"a defect below" in body) == (422, True)

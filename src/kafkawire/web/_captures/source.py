@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 
 FIRST: Final = 32 << 20
+
+_log = logging.getLogger("kafkawire.web")
 
 
 class CaptureSource:
@@ -150,9 +153,11 @@ class CaptureSource:
             self._set(whole, "whole")
         except _StoppedError:
             return
-        except (KafkaWireError, OSError, MemoryError) as error:
+        except Exception as error:  # whatever it is, views that wait must hear of it
+            if not isinstance(error, KafkaWireError | OSError | MemoryError):
+                _log.exception("%s cannot be read", self.title)
             with self._changed:
-                self.failure = str(error)
+                self.failure = str(error) or type(error).__name__
                 self._changed.notify_all()
 
     def _progress(self, count: int) -> None:

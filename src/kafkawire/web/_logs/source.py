@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from kafkawire.inspect import Asked, Finding
 
 LARGEST_BATCH: Final = 64 << 20
+
+_log = logging.getLogger("kafkawire.web")
 
 
 class LogSource:
@@ -118,9 +121,11 @@ class LogSource:
             with self._changed:
                 self._tables = tables
                 self._changed.notify_all()
-        except (KafkaWireError, OSError, MemoryError) as error:
+        except Exception as error:  # whatever it is, views that wait must hear of it
+            if not isinstance(error, KafkaWireError | OSError | MemoryError):
+                _log.exception("%s cannot be read", self.title)
             with self._changed:
-                self.failure = str(error)
+                self.failure = str(error) or type(error).__name__
                 self._changed.notify_all()
 
     def _progress(self, size: int) -> None:

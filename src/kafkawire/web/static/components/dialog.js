@@ -4,10 +4,11 @@ import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 /** @param {{title: string, onClose: () => void, children?: any}} props */
 export function Dialog({ title, onClose, children }) {
   const own = useRef(null);
+  const before = useRef(document.activeElement); // an input with autofocus takes the focus as soon as it is there
   useEffect(() => {
-    const before = document.activeElement;
     own.current.showModal();
-    return () => before?.focus?.({ preventScroll: true });
+    // Only when the dialog is gone: the rest of the page is inert as long as it is open.
+    return () => setTimeout(() => before.current?.focus?.({ preventScroll: true }), 0);
   }, []);
   return html`<dialog ref=${own} aria-label=${title} onClose=${onClose} onCancel=${onClose}
     onClick=${(event) => { if (event.target === own.current) onClose(); }}>
