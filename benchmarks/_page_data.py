@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import struct
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
@@ -220,7 +221,8 @@ def search_rows() -> Iterator[Row]:
 
 def many_names_rows(browser: Browser | None) -> Iterator[Row]:
     with running_broker() as servers:
-        asyncio.run(_names(servers))
+        with ThreadPoolExecutor(1) as outside:  # playwright runs a loop in this thread
+            outside.submit(lambda: asyncio.run(_names(servers))).result()
         with Served(servers) as served:
             for count, name in ((TOPICS, "topics"), (GROUPS, "groups")):
                 start = perf_counter()

@@ -118,7 +118,7 @@ def test_a_partition_is_verified_and_measured(visitor: Visitor) -> None:
     expect(tab.get_by_text("no fault found")).to_be_visible()
     expect(tab.get_by_role("heading", name="contents")).to_be_visible()
     expect(tab.get_by_role("heading", name="size with other codecs")).to_have_count(0)
-    tab.get_by_role("button", name="What if: other codecs").click()
+    tab.get_by_role("button", name="With other codecs").click()
     expect(tab.get_by_role("heading", name="size with other codecs")).to_be_visible()
 
 

@@ -23,7 +23,7 @@ export function StatsView({ place: { parts }, id }) {
   return html`<${Sheet}><div class="tools flat"><h1>${parts[2] ? `${parts[2]}-${parts[3]}` : "All partitions"}</h1>
       ${checked && html`<${Chip} tone=${faults.length ? "error" : "good"}>${faults.length ? counted(faults.length, "fault") : "no fault found"}<//>`}
       <span class="grow"></span><span class="soft" role="status">${end ? "" : checked ? `measuring ${state.done} %` : "verifying"}</span>
-      <button aria-pressed=${asked === "what-if"} onClick=${() => setAsked(asked ? "" : "what-if")}>What if: other codecs</button></div>
+      <button aria-pressed=${asked === "what-if"} onClick=${() => setAsked(asked ? "" : "what-if")}>With other codecs</button></div>
     ${faults.length > 0 && html`<${Card} title="Faults"><${Table} heads=${["file", ">position", "fault"]} rows=${faults} /><//>`}
     ${sections.map(({ title, heads, rows }) => html`<${Card} key=${title} title=${title}><${Table} heads=${heads} rows=${rows} /><//>`)}<//>`;
 }
