@@ -42,7 +42,7 @@ WORDS: Final = {
     r"an? (?:row|file|line|class|message|task|partition) an? (?:record|batch|message|command|topic|API)": "per",
 }
 WORDS_FOR_USERS: Final = {
-    r"(?:any|no|some)body(?:'s)?": "the role: no client, another user, the caller",
+    r"(?:any|every|no|some)body(?:'s)?": "the role: no client, another user, the caller",
     r"hand(?:s|ed|ing)? out": "returns, assigns, sends",
 }
 """These are forbidden in the package and its pages; tests use them as names."""

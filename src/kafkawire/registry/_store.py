@@ -79,7 +79,7 @@ def schema_change(version: Version) -> Change:
 
 
 def removal(version: Version) -> Change:
-    """The record that removes a version for ever."""
+    """The record that removes a version permanently."""
     return _schema_key(version), None
 
 

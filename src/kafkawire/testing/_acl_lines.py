@@ -3,7 +3,7 @@
 Rules:
 - A line is `<who>: <operations> <resource> <name>`. `deny` before the operations forbids them, and ` from <host>` after
   the name limits the line to a host. An operation that reads or writes allows DESCRIBE too, as in Kafka.
-- `<who>` is a user, a principal such as `User:CN=ann`, or `*` for everybody. The resources are topic, group, cluster,
+- `<who>` is a user, a principal such as `User:CN=ann`, or `*` for every user. The resources are topic, group, cluster,
   transactional-id, delegation-token and user. A cluster has no name.
 - A name that ends with `*` is a prefix, and `*` alone is every name.
 - `consume topic orders group app*` and `produce topic orders` are what a consumer and a producer need.

@@ -4,7 +4,7 @@ Rules:
 - Super users may do everything, whatever the entries say.
 - An entry that denies overrides all that allow. ALL stands for every operation.
 - READ, WRITE, DELETE and ALTER allow DESCRIBE too. ALTER_CONFIGS allows DESCRIBE_CONFIGS too. Only allowing implies.
-- A resource that no entry is about is open to everybody if `allow.everyone.if.no.acl.found` is true.
+- A resource that no entry is about is open to every client if `allow.everyone.if.no.acl.found` is true.
 - "Any resource of a type" is allowed if some entry allows it that no entry which denies covers.
 - Decisions are cached until an entry changes. The cache is bounded.
 """

@@ -2,7 +2,7 @@
 
 Rules:
 - Loops close the socket of a failed handshake, and drop the alert that TLS has written. Without it a client sees a lost
-  connection and tries again for ever. So the error carries the alert, and it is sent on a copy of the socket.
+  connection and tries again endlessly. So the error carries the alert, and it is sent on a copy of the socket.
 - An alert is a few bytes for an empty send queue: it is sent at once or not at all.
 - Bytes that the client sent meanwhile are read and dropped, because a system that closes a socket with unread bytes
   resets the connection.

@@ -38,7 +38,7 @@ class AuthenticationFailure(Exception):  # noqa: N818  # an expected outcome, wh
 
 
 class Authenticated(NamedTuple):
-    """The principal that an exchange proved, and until when; None is for ever."""
+    """The principal that an exchange proved, and the time of its end; None for no end."""
 
     principal: Principal
     expires_ms: int | None = None

@@ -61,7 +61,7 @@ class ScramCredential(NamedTuple):
 
 
 class Login(NamedTuple):
-    """A credential, the principal that it proves, and until when; None is for ever."""
+    """A credential, the principal that it proves, and the time of its end; None for no end."""
 
     credential: ScramCredential
     principal: Principal

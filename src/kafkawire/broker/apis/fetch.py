@@ -11,7 +11,7 @@ Rules:
   Before v3 the limits are hard, and a batch may be cut off.
 - Consumers read up to the high watermark, with read_committed up to the last stable offset, replicas to the log end.
 - A partition that the client may not read is TOPIC_AUTHORIZATION_FAILED, whether it exists or not; all are for a
-  replica without CLUSTER_ACTION. Only a topic id that does not exist is UNKNOWN_TOPIC_ID for everybody.
+  replica without CLUSTER_ACTION. Only a topic id that does not exist is UNKNOWN_TOPIC_ID for every client.
 - An error carries no offsets: high watermark, last stable offset and log start are -1.
 - A fetch that waits keeps what it has read. When it is woken, it reads the partitions that changed, and those whose
   records it holds, because their files may be gone meanwhile.

@@ -3,7 +3,8 @@
 Rules:
 - v0 is about groups. v1+ have a key type: 0 a group, 1 a transactional id, 2 (v6) a share group's partition. v4+ have
   many keys.
-- A key type that does not exist, or not in this version: INVALID_REQUEST. So are share groups, which are not served.
+- A key type that does not exist, or not in this version: INVALID_REQUEST. Type 2 is refused too, because only the
+  brokers of a cluster ask for it.
 - A key that the client may not describe has the error of its type, GROUP_AUTHORIZATION_FAILED or
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 - A key that occurs more than once is answered once. Apache Kafka answers every occurrence, each with a host name,

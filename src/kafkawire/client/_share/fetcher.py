@@ -3,7 +3,7 @@
 Rules:
 - Acknowledgements travel with the next fetch from the broker that gave the records, or by themselves.
 - The records and errors of a fetch are buffered in order, so an error is raised after the records before it.
-- A retriable error is not raised: metadata is refreshed if it may be old, and the next poll fetches again.
+- A retriable error is not raised. Metadata is refreshed if it may be old, and the next poll fetches again.
 - At the end, fetches under way may finish, and records without an acknowledgement are released.
 """
 

@@ -2,7 +2,7 @@
 
 Rules:
 - Every whole batch is kept, before and behind a damage, and the changes in them apply in order.
-- A journal has no gaps: an offset that does not follow the one before it is a damage. So is an end before the offset
+- A journal has no gaps: an offset that does not follow the one before it is damage. So is an end before the offset
   that a checkpoint names as durable.
 - A damaged segment is copied beside itself before the journal changes.
 - The journal is written as one segment under the suffix `.swap`, which then replaces all segments. A stop in between
