@@ -169,14 +169,21 @@ def test_a_topic_that_is_being_created_is_not_an_incident(
 
 @pytest.mark.parametrize(
     ("codes", "level"),
-    [([15, 15, 14, 14, 14, 0], "info"), ([15, 15, 14, 14, 14], "warning"), ([15, 16, 14, 14, 14, 0], "warning")],
-    ids=["loaded", "not loaded", "moved"],
+    [
+        ([15, 15, 14, 16, 14, 0], "info"),
+        ([15, 15, 14, 14, 14], "warning"),
+        ([16, 16, 16, 16, 16], "warning"),
+        ([15, 6, 14, 14, 14, 0], "warning"),
+    ],
+    ids=["loaded", "not loaded", "moved", "a leader moved too"],
 )
 def test_a_coordinator_that_loads_is_not_an_incident(tmp_path: Path, codes: list[int], level: str) -> None:
     one = talk()
     for code in codes:
         one.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(error_code=code), 4)
-    found = [each for each in findings(tmp_path, one.packets) if each.rule == "leader-churn"]
+    other = Conversation(client=("10.0.0.7", 51_000), broker=("10.0.0.8", 9092)).wait(1_000).open()
+    other.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(), 4)
+    found = [each for each in findings(tmp_path, merge([one, other])) if each.rule == "leader-churn"]
     assert [each.level for each in found] == [level]
 
 

@@ -38,7 +38,7 @@ _NO_TIME = _NO_VERSION = -(2**63)
 _EMPTY: Final = 200
 _UNSUPPORTED: Final = 35
 _CHURN: Final = (5, 6, 14, 15, 16)
-_LOADING: Final = (14, 15)
+_LOADING: Final = (14, 15, 16)
 _CORRUPT: Final = (2, 87)
 _SESSION: Final = (70, 71, 106)
 _UNKNOWN, _FORBIDDEN, _UNKNOWN_ID, _INCONSISTENT_ID = 3, 29, 100, 103
@@ -232,13 +232,17 @@ def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 
 
 def _is_loading(evidence: Evidence, burst: list[Row], limits: Thresholds) -> bool:
-    """Whether coordinators were only not ready yet: for a short time, and the same request succeeded after it."""
+    """Whether coordinators were only not ready yet, for a short time: the same brokers served the requests after it."""
     first, last = when(burst[0]), when(burst[-1])
     if any(row["error_code"] not in _LOADING for row in burst) or last - first > limits.new_topic_s * SECOND:
         return False
-    keys = {row["api_key"] for row in burst}
-    answered = {row["api_key"] for row in evidence.exchanges.where(api_key=keys, error_code=0) if when(row) > last}
-    return keys == answered
+    refused = {_asked(row) for row in burst}
+    later = evidence.exchanges.where(api_key={row["api_key"] for row in burst}, error_code=0)
+    return refused <= {_asked(row) for row in later if when(row) > last}
+
+
+def _asked(row: Row) -> tuple[int, str]:
+    return row["api_key"], row["connection"]["server"]
 
 
 @rule("corruption", "error", "batches with a wrong checksum, or errors of a broker about them")
