@@ -34,6 +34,8 @@ from kafkawire.messages import (
     EndTxnResponse,
     HeartbeatRequest,
     HeartbeatResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     MetadataRequest,
@@ -179,6 +181,8 @@ def test_a_topic_that_is_being_created_is_not_an_incident(
 )
 def test_a_coordinator_that_loads_is_not_an_incident(tmp_path: Path, codes: list[int], level: str) -> None:
     one = talk()
+    one.exchange(InitProducerIdRequest(), InitProducerIdResponse(error_code=14), 4)
+    one.exchange(InitProducerIdRequest(), InitProducerIdResponse(), 4)
     for code in codes:
         one.exchange(HeartbeatRequest(group_id="g"), HeartbeatResponse(error_code=code), 4)
     other = Conversation(client=("10.0.0.7", 51_000), broker=("10.0.0.8", 9092)).wait(1_000).open()

@@ -233,12 +233,13 @@ def leader_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 
 def _is_loading(evidence: Evidence, burst: list[Row], limits: Thresholds) -> bool:
     """Whether coordinators were only not ready yet, for a short time: the same brokers served the requests after it."""
-    first, last = when(burst[0]), when(burst[-1])
-    if any(row["error_code"] not in _LOADING for row in burst) or last - first > limits.new_topic_s * SECOND:
+    if any(row["error_code"] not in _LOADING for row in burst):
         return False
-    refused = {_asked(row) for row in burst}
-    later = evidence.exchanges.where(api_key={row["api_key"] for row in burst}, error_code=0)
-    return refused <= {_asked(row) for row in later if when(row) > last}
+    if when(burst[-1]) - when(burst[0]) > limits.new_topic_s * SECOND:
+        return False
+    refused = {_asked(row): when(row) for row in burst}
+    served = evidence.exchanges.where(api_key={row["api_key"] for row in burst}, error_code=0)
+    return refused.keys() <= {_asked(row) for row in served if when(row) > refused.get(_asked(row), math.inf)}
 
 
 def _asked(row: Row) -> tuple[int, str]:
