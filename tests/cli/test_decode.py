@@ -186,3 +186,11 @@ def test_text_from_the_frame_cannot_steer_the_terminal(capsys: Captured) -> None
     frame = encode_request(MetadataRequest(topics=None), version=4, correlation_id=7, client_id="\x1b[2J")
     assert main(["decode", frame.hex()]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("magic", ["0a0d0d0a", "d4c3b2a1", "1f8b0800", "fd377a585a00"])
+def test_a_capture_is_refused_with_what_was_expected(magic: str, tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "traffic"
+    path.write_bytes(bytes.fromhex(magic) + bytes(40))
+    assert main(["decode", str(path)]) == 2
+    assert "expected hex or the bytes of a frame" in capsys.readouterr().err

@@ -137,3 +137,14 @@ def test_tls_only_where_the_protocol_has_it() -> None:
 def test_a_file_of_tls_that_cannot_be_used_is_named(files: dict[str, str], complaint: str) -> None:
     with pytest.raises(OptionError, match=complaint):
         ClientOptions(security_protocol="SSL", **files).tls()  # type: ignore[arg-type]
+
+
+def test_a_login_is_given_once() -> None:
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    given = {
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_jaas_config": f'{module} required username="ann" password="a";',
+        "sasl_plain_password": "b",
+    }
+    with pytest.raises(OptionError, match="sasl_jaas_config: expected it without sasl_plain_username"):
+        read_options(ClientOptions, given, {})

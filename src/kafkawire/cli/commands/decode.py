@@ -16,7 +16,7 @@ import shutil
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
@@ -53,6 +53,9 @@ EXAMPLES = (
     "kafkawire decode --message ConsumerProtocolSubscription 0001 00000001 0001 61 ffffffff 00000000",
 )
 _WHICH = "use --response --api NAME --version N"
+_CAPTURES: Final = tuple(map(bytes.fromhex, ("0a0d0d0a", "d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d")))
+_COMPRESSED: Final = tuple(map(bytes.fromhex, ("1f8b08", "28b52ffd", "fd377a585a00")))
+"""How files of gzip, zstd and xz begin."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -185,6 +188,10 @@ def _is_file(word: str) -> bool:
 
 
 def _from_dump(data: bytes, name: str) -> HexInput:
+    if data.startswith(_CAPTURES):
+        raise UsageError(f"{name}: a capture, expected hex or the bytes of a frame; `kafkawire inspect` reads captures")
+    if data.startswith(_COMPRESSED):
+        raise UsageError(f"{name}: a compressed file, expected hex or the bytes of a frame")
     try:
         return raw_or_hex(data)
     except HexError as error:

@@ -119,6 +119,8 @@ class SecurityOptions:
         """Refuse a `sasl_jaas_config` that cannot be a login, before anything is connected."""
         if self.sasl_jaas_config is None:
             return
+        if self.sasl_plain_username is not None or self.sasl_plain_password is not None:
+            raise OptionError("sasl_jaas_config: expected it without sasl_plain_username and sasl_plain_password")
         if self.sasl_mechanism == "OAUTHBEARER":
             self.jaas()
         else:
