@@ -1,7 +1,7 @@
 """Share consumption of 100-byte records beside Apache Kafka: the same Java client, implicit acknowledgement.
 
 Rules:
-- The client is Apache Kafka's own tool for this (`ShareConsumerPerformance`), with its default settings, as a process of
+- The client is Apache Kafka's own tool for this (`ShareConsumerPerformance`) with its default settings, in a process of
   its own. Its figure is the records per second from its start to its last record, the join of the group included.
 - Every run is a new group that begins at the first record. The records are the same in both brokers.
 - Both brokers have the same intervals of share groups, so that nobody waits for an assignment.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.conftest import STRICT, OurTopics
+from tests.client.proxy import FaultyProxy
 from tests.client.scripted_broker import ScriptedBroker
 from tests.client.test_consumer_protocol import QUICK_GROUPS
 from tests.client.test_group import Journal, drain, until
@@ -16,6 +17,7 @@ from tests.client.test_modern_groups import coordinator
 from torture.victim import Victim
 
 from kafkawire.client import Admin, Consumer, GroupError, NewTopic, Producer, SubscriptionPattern, TopicPartition
+from kafkawire.client.options import parse_address
 from kafkawire.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kafkawire.messages.errors import (
     ErrorCode,
@@ -182,6 +184,20 @@ def test_the_commit_before_a_revocation_is_retried(running: RunningBroker, fille
             async with member(running.bootstrap_servers, "t", client_id="two") as two:
                 await until(lambda: len(two.assignment()) == 2)
                 assert await two.getmany(timeout_ms=300) == {}
+
+    asyncio.run(main())
+
+
+def test_a_member_whose_broker_is_out_of_reach_stops_soon(running: RunningBroker, filled: OurTopics) -> None:
+    async def main() -> None:
+        async with FaultyProxy(parse_address(running.bootstrap_servers)[1]) as proxy:
+            one = member(proxy.bootstrap, "t")
+            await one.start()
+            await drain(one, 20)
+            proxy.refuses = True
+            proxy.cut()
+            async with asyncio.timeout(30):
+                await one.stop()
 
     asyncio.run(main())
 

@@ -124,7 +124,7 @@ class Committer:
                 _log.warning("group %s: offsets not committed: %s", self._options.group_id, error)
 
     async def commit_before_revocation(self) -> None:
-        """As `commit_quietly`; with the consumer protocol until it succeeds or the rebalance timeout is over."""
+        """As `commit_quietly`; with the consumer protocol until it succeeds or its time is over."""
         group, member = self._options.group_id, self.membership
         if not isinstance(member, ConsumerMembership) or group is None:
             return await self.commit_quietly()
@@ -142,7 +142,7 @@ class Committer:
                 raise
 
         try:
-            await self._cluster.retry(f"commit of group {group!r}", attempt, member.rebalance_ms / 1000)
+            await self._cluster.retry(f"commit of group {group!r}", attempt, member.commits_within)
         except KafkaWireError as error:
             _log.warning("group %s: offsets not committed: %s", group, error)
 

@@ -77,6 +77,7 @@ class ConsumerMembership:
         self._polled = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._failures = 0
+        self._is_closing = False
         self._reported: KafkaError | None = None
 
     @property
@@ -84,8 +85,10 @@ class ConsumerMembership:
         return self._state.member_id
 
     @property
-    def rebalance_ms(self) -> int:
-        return self._state.rebalance_ms
+    def commits_within(self) -> float:
+        """Seconds for the commit before partitions are given up; few while the application waits for the close."""
+        seconds = self._state.rebalance_ms / 1000
+        return min(seconds, LEAVES_WITHIN) if self._is_closing else seconds
 
     @property
     def era(self) -> int:
@@ -93,6 +96,7 @@ class ConsumerMembership:
         return self._state.era
 
     def start(self) -> None:
+        self._is_closing = False
         self._state.subscribe(*self._owner.subscribed())
         self._tasks = [
             asyncio.create_task(self._guarded(self._beat)),
@@ -101,6 +105,7 @@ class ConsumerMembership:
 
     async def close(self) -> None:
         """Give up the partitions and leave; a static member leaves for a while."""
+        self._is_closing = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
