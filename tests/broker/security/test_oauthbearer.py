@@ -112,6 +112,34 @@ def client(broker: RunningBroker, **more: Any) -> dict[str, Any]:
     }
 
 
+def token_of_ann() -> str:
+    return signed(claims(time.time(), **GOOD))
+
+
+def test_a_client_logs_in_with_a_function_that_an_option_names(settings: dict[str, str]) -> None:
+    name = f"{__name__}:token_of_ann"
+    with (
+        RunningBroker(config=settings) as broker,
+        Admin(**client(broker, sasl_oauth_token_provider=name)) as admin,
+    ):
+        assert admin.list_topics() == []
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("no-colon", "or its name as module:function"),
+    ("no.such.module:f", "No module named 'no'"),
+    ("json:absent", "absent"),
+    ("json:__name__", "is not a function"),
+])  # fmt: skip
+def test_a_name_that_is_no_function_is_refused(settings: dict[str, str], name: str, words: str) -> None:
+    with (
+        RunningBroker(config=settings) as broker,
+        pytest.raises(OptionError, match=words),
+        Admin(**client(broker, sasl_oauth_token_provider=name)),
+    ):
+        pass
+
+
 def test_a_client_logs_in_with_a_function_that_returns_tokens(settings: dict[str, str]) -> None:
     with RunningBroker(config=settings) as broker:
         good = signed(claims(time.time(), **GOOD))

@@ -7,6 +7,7 @@ Rules:
   for every connection. No error contains the secret or a token.
 - The credentials come from the options, or from their JAAS setting (`_options.security`). With
   unsecuredLoginStringClaim_sub in it the token has no signature, for tests.
+- The function may be given by its name, `module:function`, where options are text, as on Spark.
 - A function returns the token as text, or with its end in seconds since 1970. Without an end it is called for every
   connection.
 """
@@ -19,6 +20,7 @@ import ssl
 import threading
 import time
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.error import HTTPError, URLError
@@ -28,6 +30,8 @@ from urllib.request import Request, urlopen
 from kafkawire.client.errors import AuthenticationFailedError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkawire.client.options import ClientOptions
 
 _USED_OF_LIFE: Final = 0.8
@@ -104,7 +108,7 @@ def fetch_token(options: ClientOptions) -> OAuthToken:
     """A token for a new connection; this may block."""
     provider = options.sasl_oauth_token_provider
     if provider is not None:
-        given = provider()
+        given = (_named(provider) if isinstance(provider, str) else provider)()
         token = given if isinstance(given, OAuthToken) else OAuthToken(given)
         if not token.value:
             raise AuthenticationFailedError("sasl_oauth_token_provider: expected a token, found none")
@@ -118,6 +122,21 @@ def fetch_token(options: ClientOptions) -> OAuthToken:
         seconds = options.request_timeout_ms / 1000
         token = _source(*options.client_credentials(), seconds, options.sasl_oauthbearer_cafile).token()
     return _with_extensions(token, options)
+
+
+def _named(text: str) -> Callable[[], Any]:
+    """The function that an option names."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise OptionError(f"sasl_oauth_token_provider={text}: expected a function, or its name as module:function")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise OptionError(f"sasl_oauth_token_provider={text}: {error}") from error
+    if not callable(found):
+        raise OptionError(f"sasl_oauth_token_provider={text}: {name} is not a function")
+    function: Callable[[], Any] = found
+    return function
 
 
 def _with_extensions(token: OAuthToken, options: ClientOptions) -> OAuthToken:

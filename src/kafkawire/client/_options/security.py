@@ -81,7 +81,8 @@ class SecurityOptions:
     sasl_plain_password: str | None = option(None, "sasl.password", "sasl_password", secret=True)
     sasl_token_auth: bool = False
     sasl_jaas_config: str | None = option(None, secret=True)
-    sasl_oauth_token_provider: Callable[[], Any] | None = None
+    sasl_oauth_token_provider: Callable[[], Any] | str | None = None
+    """A function, or its name as `module:function`, for options that are text, as on Spark."""
     sasl_login_callback_handler_class: (
         Literal[
             "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
