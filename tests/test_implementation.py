@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +43,10 @@ def test_a_demand_for_a_module_that_was_not_built_says_how_to_build_it(monkeypat
     monkeypatch.setenv("KAFKAWIRE_IMPL", "compiled")
     with pytest.raises(implementation.ImplementationError, match="KAFKAWIRE_BUILD=compiled"):
         implementation.load("kafkawire._absent", "kafkawire.exceptions")
+
+
+def test_a_package_in_a_zip_says_that_its_native_modules_are_not_used(tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "kafkawire"), "zip", Path(implementation.__file__).parents[1])
+    code = f"import sys; sys.path.insert(0, {archive!r}); from kafkawire.cli.main import main; main(['--version'])"
+    told = run(code, PYTHONPATH=archive)
+    assert "(python, slower: kafkawire.zip is a zip, and Python imports no native module from one)" in told.stdout

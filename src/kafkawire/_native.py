@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipimport import zipimporter
 
 from kafkawire._extras import missing_extra
 from kafkawire.exceptions import KafkaWireError
@@ -59,6 +60,10 @@ def describe() -> str:
     """The active form as text for people: compiled, or Python and the reason."""
     if os.environ.get(VARIABLE) == "python":
         return f"python, slower, as {VARIABLE} asks"
+    if isinstance(globals().get("__loader__"), zipimporter):
+        return (
+            f"python, slower: {Path(__file__).parents[1].name} is a zip, and Python imports no native module from one"
+        )
     missing = [name for name in twins() if find_spec(name) is None]
     if not missing:
         return "compiled"
