@@ -8,12 +8,15 @@ NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 AXE    := build/axe.min.js
 JOBS   ?= 2
 MINUTES ?= 10
+LASTS  ?= 60
+RATE   ?= 1000
+KILLS  ?= 10
 
 # Without bytecode, every process compiles all its modules again; collecting the tests takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test again torture browser interop minutes check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture browser interop cluster lakes steady minutes check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +69,16 @@ browser: $(BUILT) $(AXE) ## the page in a real browser (Debian's chromium) with 
 interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat, tshark; says what is missing to fetch them
 	$(BIN)/python -m pytest -q -m interop tests/interop
 	$(BIN)/python -m benchmarks apache
+
+cluster: $(BUILT) ## Spark on a master with two workers, by Spark Connect, from other drivers; says what it could not fetch
+	$(BIN)/python -m pytest -q -n 0 -m cluster tests/cluster
+
+lakes: $(BUILT) ## Parquet, Delta and Iceberg: killed streams, read back by other engines; says what it could not fetch
+	$(BIN)/python -m pytest -q -n 0 -m lakes tests/lakes
+
+steady: $(BUILT) ## a stream into each format at a steady rate, killed ten times; LASTS=60 RATE=1000 KILLS=10
+	rm -rf build/steady
+	$(BIN)/python -m tests.lakes.steady --minutes $(LASTS) --rate $(RATE) --kills $(KILLS) --work build/steady
 
 minutes: $(BUILT) ## promises about rates, each over a minute of real time
 	$(BIN)/python -m pytest -q -m minute tests/minutes

@@ -36,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs in both forms, compiled and Python")
     config.addinivalue_line("markers", "wheel: needs a wheel in dist, which `make wheel` builds")
     config.addinivalue_line("markers", "torture: the short form of `make torture`")
+    config.addinivalue_line("markers", "cluster: starts a cluster of Spark, in `make cluster`")
+    config.addinivalue_line("markers", "lakes: needs jars and other releases of PySpark, in `make lakes`")
     config.addinivalue_line("markers", "minute: needs a minute of real time, in `make minutes`")
     config.addinivalue_line("markers", "browser: needs Debian's chromium, which playwright drives")
     config.addinivalue_line("markers", "interop: needs another implementation, fetched from its registry")

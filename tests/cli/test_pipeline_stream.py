@@ -130,7 +130,7 @@ def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
         (("--option", "endingOffsets=latest"), 1, "because a stream has no end"),
         (("--set", "lagg=5"), 2, "no threshold 'lagg'; did you mean lag?"),
         (("--set", "lag=many"), 2, "--set lag=many: expected a whole number"),
-        (("--format", "delta"), 1, "--format delta needs the package delta-spark"),
+        (("--format", "delta"), 1, "--format delta: no release of Delta for PySpark"),
     ],
 )
 def test_nonsense_is_refused_before_spark_starts(

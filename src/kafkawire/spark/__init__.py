@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.inputs.topics import TopicsInput, TopicsSummary, topic_options
     from kafkawire.spark._pipeline.job import Input, Job
     from kafkawire.spark._pipeline.output import LOG as PIPELINE_LOG
-    from kafkawire.spark._pipeline.output import OutputDirectory, settings_of
+    from kafkawire.spark._pipeline.output import OutputDirectory
     from kafkawire.spark._pipeline.progress import run_interruptible
     from kafkawire.spark._pipeline.queries import StreamState, check_trigger
     from kafkawire.spark._pipeline.storage import HadoopStorage, LocalStorage, Storage, is_url
     from kafkawire.spark._pipeline.stream_job import StreamJob
     from kafkawire.spark._pipeline.summary import SegmentsSummary, Summary, readable_time
+    from kafkawire.spark._pipeline.table_formats import settings_of
     from kafkawire.spark._pipeline.topic_job import TopicJob, TopicJobSummary
     from kafkawire.spark._segments.source import SegmentsDataSource
     from kafkawire.spark._topics.progress import LagListener, behind_latest, lag_of
@@ -101,7 +102,7 @@ _SHARED = {
     "readable_time": "_pipeline.summary",
     "recover_sink": "_exactly_once.recovery",
     "run_interruptible": "_pipeline.progress",
-    "settings_of": "_pipeline.output",
+    "settings_of": "_pipeline.table_formats",
     "topic_options": "_pipeline.inputs.topics",
 }
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kafkawire.spark._pipeline.table_formats import missing_jar
+
 _HINTS: Final = tuple(
     (re.compile(pattern), hint)
     for pattern, hint in (
@@ -33,6 +35,19 @@ _HINTS: Final = tuple(
         (
             r'Cannot run program "[^"]*python[^"]*"',
             "PYSPARK_PYTHON is not a program on the executors",
+        ),
+        (
+            r"(?:DATA_SOURCE_NOT_FOUND|ClassNotFoundException|Cannot find catalog plugin class)[^\n]*(?i:delta)",
+            missing_jar("delta"),
+        ),
+        (
+            r"(?:DATA_SOURCE_NOT_FOUND|ClassNotFoundException|Cannot find catalog plugin class)[^\n]*(?i:iceberg)",
+            missing_jar("iceberg"),
+        ),
+        (
+            r"unresolved dependency",
+            "Spark found no such package in its repositories. Without a network, fetch the jars elsewhere and name the"
+            " files: --conf spark.jars=FILE.jar,...",
         ),
         (
             r"UnsupportedClassVersionError|has been compiled by a more recent version of the Java",

@@ -60,7 +60,7 @@ _CAPTURES = ("capture_files", "connections", "gaps", "exchanges", "exchange_part
 _TOPIC = ("batches", "records")
 _TABLES = {"topic": _TOPIC, "segments": _SEGMENTS, "captures": _CAPTURES}
 _DEFAULT = {"topic": _TOPIC, "segments": ("batches", "records", "transactions", "old_formats"), "captures": _CAPTURES}
-_FORMATS = ("parquet", "delta")
+_FORMATS = ("parquet", "delta", "iceberg")
 _LITTLE = {"bytes": 32 << 20, "items": 100_000}
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import pyspark
@@ -24,6 +25,7 @@ from kafkawire.inspect import Thresholds
 from kafkawire.spark._pipeline.output import REPORT, WrittenTables
 from kafkawire.spark._pipeline.progress import run_with_progress
 from kafkawire.spark._pipeline.summary import findings_frame
+from kafkawire.spark._pipeline.table_formats import FORMATS
 from kafkawire.spark._report.evidence import evidence_chapters
 from kafkawire.spark._report.page import page
 from kafkawire.spark.errors import PipelineError
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 # More tasks than processors balance the load and make progress visible.
 _TASKS_EACH: Final = 3
+# The least that is worth a task, and so a file for each topic.
+_TASK: Final = {"bytes": 16 << 20, "items": 100_000}
 _SHOWN: Final = 200
 _SHOWN_EACH: Final = 5
 _WORST: Final = 10
@@ -169,24 +173,23 @@ class Job:
         observation = Observation(f"kafkawire {table}")
         rows = self.input.read(self.spark, table, _TASKS_EACH * self.spark.sparkContext.defaultParallelism)
         rows = rows.observe(observation, F.count(F.lit(1)).alias("rows"), *self.input.measures(table))
-        self._write(table, self.input.valid_rows(rows), self.input.partitioning(table))
+        self._write(table, self.input.valid_rows(rows).coalesce(self._files_at_most()), self.input.partitioning(table))
         self.written.rows[table] = observation.get["rows"]
         return observation.get
 
+    def _files_at_most(self) -> int:
+        """How many tasks write files. A topic of many small partitions would otherwise leave a file for each."""
+        processors = self.spark.sparkContext.defaultParallelism
+        tasks = ceil(self.input.amount() / _TASK[self.input.unit])
+        return max(processors, tasks)
+
     def _write(self, table: str, frame: DataFrame, partitioning: Sequence[str] = ()) -> None:
-        path = self.output.table(table)
         run_with_progress(
             self.spark,
-            lambda: frame.write.format(self.format).partitionBy(*partitioning).mode("overwrite").save(path),
+            lambda: FORMATS[self.format].write(frame, self.output.storage, table, partitioning),
             lambda share: self.report(table, share),
         )
-        if partitioning and self.format == "parquet" and not self._has_partitions(table, partitioning[0]):
-            # A partitioned table without rows has no file, so its columns could not be read back.
-            self.spark.createDataFrame([], frame.schema).coalesce(1).write.mode("overwrite").parquet(path)
         self.written.add(table, frame.schema)
-
-    def _has_partitions(self, table: str, column: str) -> bool:
-        return any(name.startswith(f"{column}=") for name in self.output.storage.children(table))
 
     def _shown_findings(self, summary: Summary) -> list[dict[str, Any]] | None:
         """Count all findings; return the first of each rule, the worst first. None if no rules ran."""

@@ -1,4 +1,4 @@
-"""The output directory of a pipeline run: its manifest, its tables, and the formats of tables.
+"""The output directory of a pipeline run: its manifest and its tables.
 
 Rules:
 - A run writes into an empty directory, or with `overwrite` replaces the tables of an earlier run. It removes nothing
@@ -9,8 +9,6 @@ Rules:
   `failed` if the run ended early. A run that was killed leaves `running`.
 - A table is listed once, after it was written: queries over it share the frame. A small table is read as one partition,
   because a query over few rows then needs one task, no shuffle and no second planning.
-- Parquet is always available. Delta needs the package `delta-spark`; Spark fetches its jars at the start, unless the
-  user's settings name jars.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
 from kafkawire.spark._pipeline.storage import LocalStorage
+from kafkawire.spark._pipeline.table_formats import FORMATS
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ TABLES: Final = (
     *("batches", "records", "segment_files", "index_errors", "faults", "transactions", "old_formats"),
     *("capture_files", "connections", "gaps", "exchanges", "exchange_partitions", "group_offsets", "findings"),
 )
-_SCALA: Final = "2.13"
 _SMALL: Final = 16 * 1024 * 1024
 
 
@@ -161,32 +158,9 @@ class WrittenTables:
         return self._frames[name]
 
     def _load(self, name: str) -> DataFrame:
-        reader = self.spark.read.format(self.format)
-        if self.format == "parquet":  # without its schema, the type of the topic's column would be guessed
-            reader = reader.schema(self.schemas[name])
-        return reader.load(self.output.table(name))
+        return FORMATS[self.format].read(self.spark, self.output.table(name), self.schemas[name])
 
 
 def _size(frame: DataFrame) -> int:
     """The bytes of the files that a frame reads, by Spark's listing."""
     return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
-
-
-def settings_of(table_format: str, given: Mapping[str, str]) -> dict[str, str]:
-    """The settings of Spark that a format needs in addition; raises if the format is not installed."""
-    if table_format == "parquet":
-        return {}
-    try:
-        found, spark = version("delta-spark"), version("pyspark")
-    except PackageNotFoundError:
-        raise PipelineError(
-            "--format delta needs the package delta-spark, of a version made for this PySpark;"
-            " run: pip install delta-spark"
-        ) from None
-    settings = {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-    if not {"spark.jars", "spark.jars.packages"} & given.keys():
-        settings["spark.jars.packages"] = f"io.delta:delta-spark_{spark.rpartition('.')[0]}_{_SCALA}:{found}"
-    return settings

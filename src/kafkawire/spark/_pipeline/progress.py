@@ -34,6 +34,8 @@ _OURS: Final = re.compile(
     r"^\s*(?:kafkawire\.[\w.]+|[\w.]*PySpark\w*(?:Error|Exception)): (?P<reason>.+)$", re.MULTILINE
 )
 
+_CALLING: Final = "An error occurred while calling "  # the first line of Py4J; the second has the exception
+
 
 class _Work(Generic[T]):
     """A function in a thread with the Spark properties of the caller; its result or its failure."""
@@ -124,5 +126,5 @@ def reason_of(failure: BaseException) -> str:
     ours = _OURS.findall(text)
     if ours:
         return with_hint(str(ours[-1]).strip(), text)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip(" :") for line in text.splitlines() if line.strip() and not line.startswith(_CALLING)]
     return with_hint(lines[0] if lines else type(failure).__name__, text)

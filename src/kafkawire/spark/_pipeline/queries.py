@@ -47,7 +47,7 @@ class RunningQueries:
 
     def add(self, name: str, query: StreamingQuery) -> None:
         self._queries[name] = query
-        self.rows[name] = 0
+        self.rows.setdefault(name, 0)
 
     def watch(self, is_stopped: Callable[[], bool], tell: Callable[[], None]) -> None:
         """Call `tell` until the queries end or `is_stopped` returns true; raises the failure of a query."""
@@ -93,9 +93,14 @@ class RunningQueries:
 
 def triggered(rows: DataFrame, trigger: str) -> DataStreamWriter:
     """The writer of a stream that triggers as the option says."""
-    if trigger in _ENDING:
+    if is_ending(trigger):
         return rows.writeStream.trigger(availableNow=True)
     return rows.writeStream.trigger(processingTime=f"{check_trigger(trigger)} milliseconds")
+
+
+def is_ending(trigger: str) -> bool:
+    """Whether a stream ends with the existing records."""
+    return trigger in _ENDING
 
 
 def check_trigger(text: str) -> int:

@@ -21,7 +21,9 @@ from pyspark.errors import PySparkException
 
 from kafkawire.spark._pipeline.job import Job
 from kafkawire.spark._pipeline.progress import reason_of
-from kafkawire.spark._pipeline.queries import RunningQueries, StreamState, triggered
+from kafkawire.spark._pipeline.queries import RunningQueries, StreamState, is_ending, triggered
+from kafkawire.spark._pipeline.table_formats import FORMATS
+from kafkawire.spark._topics.read_limits import HAS_LIMITS
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
 _SHARE: Final = 10
 _LEAST: Final = 60.0
-_LOGS: Final = {"parquet": "_spark_metadata", "delta": "_delta_log"}
 
 
 @dataclass
@@ -69,6 +70,9 @@ class StreamJob:
             self._start()
             self._due = time.monotonic() + _LEAST
             self._queries.watch(is_stopped, self._tick)
+            if not HAS_LIMITS and is_ending(self.trigger) and not is_stopped():
+                self._start()  # PySpark 4.1 ends after the batch that was interrupted, if there was one
+                self._queries.watch(is_stopped, self._tick)
         except (PySparkException, Py4JError) as failure:
             raise PipelineError(reason_of(failure)) from failure
         finally:
@@ -79,8 +83,9 @@ class StreamJob:
     def _check_places(self) -> None:
         for table in self.tables:
             is_written = bool(self._committed(table))
+            is_planned = bool(self.checkpoint.children(f"{table}/offsets"))  # a kill may come before the commit
             is_known = bool(self.checkpoint.children(f"{table}/commits"))
-            if is_written and not is_known:
+            if is_written and not is_planned:
                 raise PipelineError(
                     f"{self.output.table(table)} was written, but {self.checkpoint.root} has no checkpoint of it:"
                     " a new read would repeat its rows; give another --out"
@@ -94,16 +99,17 @@ class StreamJob:
     def _start(self) -> None:
         self._remove_leftovers()
         for table in self.tables:
-            rows = self.input.read_stream(self.spark, table)
+            # More tasks than processors would not be faster, and each leaves a file for each topic and trigger.
+            rows = self.input.read_stream(self.spark, table).coalesce(self.spark.sparkContext.defaultParallelism)
             writer = (
                 triggered(rows, self.trigger)
-                .format(self.format)
-                .partitionBy(*self.input.partitioning(table))
                 .option("checkpointLocation", f"{self.checkpoint.root}/{table}")
                 .queryName(f"kafkawire {table}")
             )
             self._schemas[table] = rows.schema
-            self._queries.add(table, writer.start(self.output.table(table)))
+            partitioning = self.input.partitioning(table)
+            chosen = FORMATS[self.format]
+            self._queries.add(table, chosen.start(writer, rows, self.output.storage, table, partitioning))
 
     def _tick(self) -> None:
         self.tell(self._queries.state(None if self._summary is None else self._summary.findings))
@@ -128,8 +134,7 @@ class StreamJob:
 
     def _committed(self, table: str) -> list[str]:
         """The log entries of completed batches in the directory of a table."""
-        log = _LOGS[self.format]
-        return [name for name in self.output.storage.children(f"{table}/{log}") if name[0].isdigit()]
+        return FORMATS[self.format].batches(self.output.storage, table)
 
     def _conclude(self, state: str) -> Summary:
         for table, schema in self._schemas.items():

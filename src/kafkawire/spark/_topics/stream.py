@@ -10,6 +10,8 @@ Rules:
   `failOnDataLoss` it is read from its beginning, and the end of that batch contains its start.
 - A new partition is read from its beginning, which must be offset 0. Missing offsets, partitions and topics are data
   loss. Every trigger looks for new partitions and topics.
+- PySpark 4.1 does not say where a trigger starts. It starts where the last planned batch ended. After a restart that is
+  unknown until the first batch is planned, so the first trigger reads everything there is.
 - A batch is complete when Spark requests the next one, or calls `commit`. Its end is then committed to the group if
   `commitOffsets` is set. So a query that ends by itself also commits its last batch.
 """
@@ -22,18 +24,20 @@ import time
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from kafkawire.spark._topics.groups import commit_group
+from kafkawire.spark._topics.lookup import START, TopicLookup, as_json, from_json, plan_ranges, share_limit
+from kafkawire.spark._topics.read_limits import (
+    HAS_LIMITS,
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
-
-from kafkawire.spark._topics.groups import commit_group
-from kafkawire.spark._topics.lookup import START, TopicLookup, as_json, from_json, plan_ranges, share_limit
 from kafkawire.spark._topics.source import as_partitions, read_partition
 from kafkawire.spark._topics.tasks import report_loss
+from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,11 +55,17 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Lives on the driver for the duration of the query; its copies on executors only read."""
 
     def __init__(self, options: TopicOptions, columns: tuple[str, ...], values: ValueColumns | None = None) -> None:
+        if not HAS_LIMITS and (options.max_per_trigger or options.min_per_trigger):
+            raise SourceOptionError(
+                "maxOffsetsPerTrigger and minOffsetsPerTrigger need PySpark 4.2 or newer, because older releases do not"
+                " say where a trigger starts"
+            )
         self._options = options
         self._columns = columns
         self._values = values
         self._lookup: TopicLookup | None = None
         self._initial: Json | None = None
+        self._position: Json | None = None
         self._target: Offsets | None = None
         self._latest: Offsets | None = None
         self._topics: set[str] = set()
@@ -67,7 +77,7 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._initial is None:
             lookup = self._get_lookup()
             offsets = as_json(lookup.start(lookup.partitions()))
-            self._initial = {**offsets, START: offsets}
+            self._initial = self._position = {**offsets, START: offsets}
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -81,7 +91,15 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         lookup = self._get_lookup()
         self._target = lookup.latest(lookup.partitions())
 
-    def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
+    def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> Json:
+        if limit is None:
+            limit = ReadAllAvailable()
+        if start is None:
+            start = self._position
+        if start is None:
+            lookup = self._get_lookup()
+            self._latest = lookup.latest(lookup.partitions())
+            return as_json(self._latest)
         begin = from_json(start)
         if not _is_initial(start):
             self._commit(begin)
@@ -111,6 +129,7 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if self._latest is None else as_json(self._latest)
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
+        self._position = end
         begin, reached = from_json(end.get(START, start)), from_json(end)
         lookup = self._get_lookup()
         new = [partition for partition in reached if partition not in begin]

@@ -36,7 +36,7 @@ def require_spark_for(how: How) -> None:
     from kafkawire.spark.session import require_spark
 
     require_spark()
-    settings_of(how.get("table_format", "parquet"), {})
+    settings_of(how.get("table_format", "parquet"), how.get("settings") or {})
 
 
 @contextmanager
