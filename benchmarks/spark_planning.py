@@ -1,4 +1,4 @@
-"""What a driver does before the first task: many partitions, many segment files, and a job far larger than this machine.
+"""The work of a driver before the first task: many partitions, many segment files, and a far larger job.
 
 Rules:
 - Nothing here starts Spark: planning is our own code, which Spark calls in a process of its own on the driver.
