@@ -397,6 +397,19 @@ def test_records_that_are_read_again_after_a_rebalance_are_only_worth_knowing(tm
     assert finding.count == len(finding.evidence) == 2
 
 
+def test_batches_that_a_moved_leader_refused_are_one_finding_for_all_partitions(tmp_path: Path) -> None:
+    one = talk()
+    records = [batch(b"%d" % number, producer_id=7, producer_epoch=0, base_sequence=0) for number in range(3)]
+    for error in (6, 0):
+        for number, each in enumerate(records):
+            one.exchange(
+                produce(each, partition=number), produced(-1 if error else 0, partition=number, error=error), 9
+            )
+    finding = finding_of(tmp_path, one.packets, "retries")
+    assert finding.text.startswith("orders-0: a batch was sent 2 times")
+    assert finding.text.endswith("(and 2 more of the same kind)")
+
+
 def test_findings_of_one_cause_are_one(tmp_path: Path) -> None:
     one = talk()
     for number in range(4):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _JOIN_GROUP, _INIT_PRODUCER_ID, _GROUP_HEARTBEAT = 0, 11, 22, 68
@@ -224,7 +225,9 @@ def _sent_again(sent: list[tuple[Row, Row | None]]) -> Finding:
     delay = (when(exchanges[-1]) - when(exchanges[0])) / SECOND
     text = f"{name}: a batch was sent {len(sent)} times within {delay:.1f} s; the first attempt ended with {cause}"
     advice = "Find out why the first attempt failed. Without idempotence each attempt may store the records."
-    return about("retries", "info" if batch["producer_id"] >= 0 else "warning", exchanges, text, advice, entity=name)
+    level: Level = "info" if batch["producer_id"] >= 0 else "warning"
+    # One leader that moves fails batches for several partitions of a topic: that is one finding.
+    return about("retries", level, exchanges, text, advice, entity=batch["topic"])
 
 
 def _under_another_epoch(evidence: Evidence) -> Iterator[Finding]:
