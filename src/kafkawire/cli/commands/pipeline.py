@@ -324,9 +324,20 @@ def _topic_options(args: argparse.Namespace, end: str | None) -> dict[str, str]:
     client = {f"kafka.{name.replace('_', '.')}": value for name, value in config.items()}
     for which, place in (("starting", args.start), ("ending", end)):
         if place:
-            is_time = place.startswith("@")
-            options[f"{which}Timestamp" if is_time else f"{which}Offsets"] = (
-                str(parse_time(place)) if is_time else place
-            )
+            name, value = _bound(which, place)
+            options[name] = value
     topics = [as_regex(name) for name in split_names(args.paths)]
     return topic_options(client.pop("kafka.bootstrap.servers"), topics, {**client, **options})
+
+
+def _bound(which: str, place: str) -> tuple[str, str]:
+    """The option of a source for a place where a read starts or ends. The words of `consume -o` are places too."""
+    place = {"beginning": "earliest", "end": "latest"}.get(place, place)
+    if place.startswith("@"):
+        return f"{which}Timestamp", str(parse_time(place))
+    words = {"starting": ("earliest", "latest", "group"), "ending": ("latest",)}[which]
+    if place not in words and not place.startswith("{"):
+        option = {"starting": "--start", "ending": "--end"}[which]
+        expected = f"{', '.join(words)}, @TIME (@2026-01-31T12:00, @12:30, @-2h, @MS) or JSON of offsets"
+        raise UsageError(f"{option} {place!r}: expected {expected}")
+    return f"{which}Offsets", place
