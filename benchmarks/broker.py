@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1 << 20
 ROUNDS = 3
 SECONDS = 1.0
+PARTITIONS = 5_000
 GREETING = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
 
 
@@ -200,6 +201,25 @@ def produce_rows(directory: Path) -> Iterator[Row]:
     yield Row("produce of 16 KB batches, acks=1, 4 x 5 under way", "x bare receive", ours / theirs, 0.6, note=note)
 
 
+def partition_rows(directory: Path) -> Iterator[Row]:
+    """The time that thousands of partitions take to create, by one request, and to open, beside a start without any."""
+    topic = CreateTopicsRequest.CreatableTopic(name="many", num_partitions=PARTITIONS, replication_factor=1)
+    created, opened = [], []
+    for number in range(ROUNDS):
+        data = str(directory / str(number))
+        with server(*broker("--data", data)) as running:
+            bare = running.seconds
+            with socket.create_connection(("127.0.0.1", running.port)) as connection:
+                start = perf_counter()
+                call(connection, CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 4)
+                created.append(perf_counter() - start)
+        assert sum(1 for _ in Path(data).glob("many-*")) == PARTITIONS
+        with server(*broker("--data", data)) as running:
+            opened.append(running.seconds - bare)
+    yield Row(f"creation of {PARTITIONS:,} partitions", "s", min(created), 2, at_most=True)
+    yield Row(f"start with {PARTITIONS:,} partitions, beside one without", "s", min(opened), 1, at_most=True)
+
+
 def crowd_rows() -> Iterator[Row]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -226,6 +246,8 @@ def rows() -> Iterator[Row]:
         yield from fetch_rows(Path(directory))
     with tempfile.TemporaryDirectory() as directory:
         yield from produce_rows(Path(directory))
+    with tempfile.TemporaryDirectory() as directory:
+        yield from partition_rows(Path(directory))
     yield from crowd_rows()
 
 

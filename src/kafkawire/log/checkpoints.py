@@ -8,7 +8,8 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from kafkawire.log.storage.files import read_file, replace_file
 from kafkawire.messages import parse_uuid, uuid_text
@@ -31,6 +32,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 
 TopicPartition = tuple[str, int]
+_USUAL_METADATA: Final = 100  # bytes of the file with a topic id; longer content is damaged, and not remembered
 
 
 def write_lines(files: FileSystem, path: Path, lines: Iterable[str], *, durable: bool = True) -> None:
@@ -103,9 +105,16 @@ def read_topic_id(files: FileSystem, directory: Path) -> UUID | None:
 
 def parse_topic_id(content: bytes) -> UUID | None:
     """The topic id in the content of a partition's metadata file; None if it is damaged."""
+    return _known_topic_id(content) if len(content) <= _USUAL_METADATA else _parsed_topic_id(content)
+
+
+def _parsed_topic_id(content: bytes) -> UUID | None:
     try:
         lines = content.decode().splitlines()
         version, topic_id = (line.partition(":")[2].strip() for line in lines)
         return parse_uuid(topic_id) if version == "0" else None
     except ValueError:
         return None
+
+
+_known_topic_id: Final = lru_cache(1024)(_parsed_topic_id)  # all partitions of a topic have the same content

@@ -16,9 +16,7 @@ import threading
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
-from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import urlopen
 
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.messages.errors import InvalidConfigError
@@ -73,6 +71,8 @@ def _read(url: str) -> dict[str, Mapping[str, Any]]:
         with Path(unquote(parts.path)).open("rb") as file:
             content = file.read(LARGEST + 1)
     else:
+        from urllib.request import urlopen  # few brokers need it, and it imports half of the standard library
+
         with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
             content = answer.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -85,5 +85,7 @@ def _read(url: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _why(error: Exception) -> str:
+    from urllib.error import URLError
+
     reason = error.reason if isinstance(error, URLError) else error
     return str(getattr(reason, "strerror", None) or reason)
