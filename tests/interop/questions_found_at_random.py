@@ -53,6 +53,9 @@ def named_twice(version: int) -> m.MetadataRequest:
 QUESTIONS: dict[str, Callable[[int], Message]] = {
     "elect leaders of a type that is none": lambda version: elect(9 if version else 0, 0, 99),
     "elect all leaders of a type that is none": lambda version: elect(2) if version else elect(0, 0),
+    "elect no leaders, of a type that is none": lambda version: m.ElectLeadersRequest(
+        election_type=9 if version else 0, topic_partitions=[], timeout_ms=1000
+    ),
     "forget an offset of no group": lambda version: forget(""),
     "commit for no group, also to a topic that is not there": lambda version: commit_for_no_group(NOWHERE, ORDERS),
     "quotas that there are not": lambda version: m.DescribeClientQuotasRequest(

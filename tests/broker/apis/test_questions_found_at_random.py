@@ -9,7 +9,7 @@ from tests.broker.raw_connection import Peer
 from tests.interop.questions import NOWHERE, ORDERS
 from tests.interop.questions_found_at_random import QUESTIONS, commit_for_no_group, elect, forget, offset_at
 
-from kafkawire.messages import MetadataRequest
+from kafkawire.messages import ElectLeadersRequest, MetadataRequest
 from kafkawire.messages.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def test_a_type_of_election_that_is_none_is_refused_for_each_partition(peer: Pee
     codes = {answer.error_code, *(each.error_code for each in topic.partition_result)}
     assert codes == {ErrorCode.INVALID_REQUEST}
     assert peer.call(elect(0), 2).error_code == ErrorCode.NONE
+    assert peer.call(elect(9), 2).error_code == ErrorCode.INVALID_REQUEST
+    assert peer.call(ElectLeadersRequest(election_type=9, topic_partitions=[]), 2).error_code == ErrorCode.NONE
 
 
 def test_offsets_of_no_group_are_not_deleted(peer: Peer) -> None:

@@ -1,7 +1,8 @@
 """ElectLeaders: v0-2. This broker leads all partitions, so no election is needed.
 
 Rules:
-- v1 has types: 0 for the preferred leader, 1 for any. Another type: INVALID_REQUEST, also for each partition.
+- v1 has types: 0 for the preferred leader, 1 for any. Another type: INVALID_REQUEST, also for each partition,
+  unless the request names no partition.
 - A partition that is named: ELECTION_NOT_NEEDED, or UNKNOWN_TOPIC_OR_PARTITION. All partitions (null): an empty result.
 - Messages do not repeat the names of the request: otherwise a small request could have a large response.
 """
@@ -36,7 +37,12 @@ def refuse(request: ElectLeadersRequest, refusal: Refusal, context: RequestConte
 
 @serves("ElectLeaders", refuse=refuse)
 async def handle(node: Node, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
-    if context.version >= 1 and request.election_type not in (0, 1):
+    topics = request.topic_partitions
+    if (
+        context.version >= 1
+        and request.election_type not in (0, 1)
+        and (topics is None or any(topic.partitions for topic in topics))
+    ):
         raise InvalidRequestError(f"election type {request.election_type}, expected 0 (preferred) or 1 (unclean)")
     response = ElectLeadersResponse()
     for topic in request.topic_partitions or ():
