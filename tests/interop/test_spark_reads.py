@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
-from tests.interop.filled_topics import TIME, TOPICS
+from tests.interop.spark_cases import REFUSED_BY_BOTH, SAME_ROWS
 from tests.interop.spark_connector import OURS, THEIRS, load, rows_of
 
 if TYPE_CHECKING:
@@ -16,61 +16,6 @@ if TYPE_CHECKING:
     from tests.interop.apache_kafka import ApacheBroker
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
-
-ALL = {"subscribe": ",".join(topic.name for topic in TOPICS)}
-PLAIN = {"assign": '{"spark-plain":[0,1]}'}
-SAME_ROWS: dict[str, tuple[dict[str, str], int]] = {
-    "all there is": ({**ALL, "includeHeaders": "true"}, 147),
-    "without headers": (ALL, 147),
-    "a pattern": ({"subscribePattern": "spark-(plain|codecs|empty)"}, 132),
-    "a pattern within a name": ({"subscribePattern": "ark-pl"}, 107),
-    "partitions by number": ({"assign": '{"spark-plain":[1,2],"spark-codecs":[0]}', "includeHeaders": "true"}, 32),
-    "offsets": (
-        {
-            **PLAIN,
-            "startingOffsets": '{"spark-plain":{"0":95,"1":-2}}',
-            "endingOffsets": '{"spark-plain":{"0":-1,"1":3}}',
-        },
-        8,
-    ),
-    "times": ({**PLAIN, "startingTimestamp": str(TIME + 4_500), "endingTimestamp": str(TIME + 60_000)}, 57),
-    "times by partition": (
-        {
-            **PLAIN,
-            "startingOffsetsByTimestamp": f'{{"spark-plain":{{"0":{TIME + 3_000},"1":{TIME}}}}}',
-            "endingOffsetsByTimestamp": f'{{"spark-plain":{{"0":{TIME + 9_001},"1":{TIME + 5_000}}}}}',
-        },
-        12,
-    ),
-    "times that go before offsets": (
-        {**PLAIN, "startingTimestamp": str(TIME + 6_000), "startingOffsets": '{"spark-plain":{"0":1,"1":1}}'},
-        95,
-    ),
-    "a time after the last record, which is the end": (
-        {
-            **PLAIN,
-            "startingTimestamp": str(TIME + 50_000),
-            "startingOffsetsByTimestampStrategy": "latest",
-            "endingTimestamp": str(TIME + 10**9),
-        },
-        50,
-    ),
-    "what is left of deleted records": (
-        {
-            "subscribe": "spark-begins-late",
-            "startingOffsets": '{"spark-begins-late":{"0":2,"1":1}}',
-            "failOnDataLoss": "false",
-        },
-        9,
-    ),
-    "more tasks": ({"subscribe": "spark-plain", "minPartitions": "9"}, 107),
-    "small tasks": ({"subscribe": "spark-plain", "maxRecordsPerPartition": "30"}, 107),
-    "more and small tasks": ({"subscribe": "spark-plain", "maxRecordsPerPartition": "40", "minPartitions": "6"}, 107),
-    "small fetches": (
-        {"subscribe": "spark-codecs", "kafka.max.partition.fetch.bytes": "1000", "includeHeaders": "true"},
-        25,
-    ),
-}
 
 
 @pytest.mark.parametrize("name", SAME_ROWS)
@@ -112,30 +57,6 @@ def test_tasks_have_the_same_ranges(spark: SparkSession, filled: str, name: str)
     options, _ = SAME_ROWS[name]
     ours, theirs = (tasks(load(spark, form, filled, options)) for form in (OURS, THEIRS))
     assert ours == theirs
-
-
-REFUSED_BY_BOTH: dict[str, dict[str, str]] = {
-    "no topics": {},
-    "two ways to say which": {"subscribe": "spark-plain", "assign": '{"spark-plain":[0]}'},
-    "a batch from the end": {"subscribe": "spark-plain", "startingOffsets": "latest"},
-    "a batch to the beginning": {"subscribe": "spark-plain", "endingOffsets": "earliest"},
-    "offset -1 to start at": {**PLAIN, "startingOffsets": '{"spark-plain":{"0":-1,"1":0}}'},
-    "offset -2 to end at": {**PLAIN, "endingOffsets": '{"spark-plain":{"0":-2,"1":0}}'},
-    "a partition without an offset": {**PLAIN, "startingOffsets": '{"spark-plain":{"0":1}}'},
-    "an offset without a partition": {**PLAIN, "startingOffsets": '{"spark-plain":{"0":1,"1":1,"2":0}}'},
-    "no record that late": {**PLAIN, "startingTimestamp": str(TIME + 10**9)},
-    "no task": {**PLAIN, "minPartitions": "0"},
-    "no record a task": {**PLAIN, "maxRecordsPerPartition": "0"},
-    "where to start by the client": {**PLAIN, "kafka.auto.offset.reset": "earliest"},
-    "decoders": {**PLAIN, "kafka.key.deserializer": "org.apache.kafka.common.serialization.StringDeserializer"},
-    "commits by the client": {**PLAIN, "kafka.enable.auto.commit": "true"},
-    "interceptors": {**PLAIN, "kafka.interceptor.classes": "x.Y"},
-    "an empty pattern": {"subscribePattern": " "},
-    "deleted offsets": {
-        "subscribe": "spark-begins-late",
-        "startingOffsets": '{"spark-begins-late":{"0":2,"1":1}}',
-    },
-}
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_BOTH)

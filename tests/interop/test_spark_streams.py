@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from tests.interop.filled_topics import FOR_EVER, TIME, append, numbered
+from tests.interop.filled_topics import FOR_EVER, append, numbered
+from tests.interop.spark_cases import EARLIEST, SAME_TRIGGERS
 from tests.interop.spark_connector import OURS, THEIRS, Streamed, stream
 
 from kafkawire.client._admin.types import NewTopic
@@ -21,23 +22,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
-EARLIEST = {"startingOffsets": "earliest"}
-SAME_TRIGGERS: dict[str, dict[str, str]] = {
-    "all at once": {"subscribe": "spark-plain,spark-codecs,spark-empty", **EARLIEST},
-    "shared among partitions": {"subscribe": "spark-plain,spark-codecs", "maxOffsetsPerTrigger": "21", **EARLIEST},
-    "less than there are partitions": {"subscribe": "spark-plain", "maxOffsetsPerTrigger": "40", **EARLIEST},
-    "in small tasks": {"subscribe": "spark-plain", "minPartitions": "5", **EARLIEST},
-    "from offsets": {
-        "assign": '{"spark-plain":[0,1,2]}',
-        "startingOffsets": '{"spark-plain":{"0":90,"1":-1,"2":-2}}',
-    },
-    "from a time": {"assign": '{"spark-plain":[0,1]}', "startingTimestamp": str(TIME + 5_000)},
-    "what is left of deleted records": {
-        "subscribe": "spark-begins-late",
-        "startingOffsets": '{"spark-begins-late":{"0":2,"1":1}}',
-        "failOnDataLoss": "false",
-    },
-}
 
 
 @pytest.mark.parametrize("name", SAME_TRIGGERS)

@@ -1,4 +1,4 @@
-"""Writes the files that derive from the schemas and the diagnosis rules, or checks them: `python -m tools.generate`.
+"""Writes the files that derive from schemas, rules and comparing tests, or checks them: `python -m tools.generate`.
 
 Rules:
 - Run from the root of a checkout. `--check` changes nothing. It fails if a file is out of date, missing or left over,
@@ -17,6 +17,7 @@ from tools.generate import error_names
 from tools.generate.reference import render_reference, render_supported, served_versions, vector_versions
 from tools.generate.rules import render_rules
 from tools.generate.schema_format import format_schema
+from tools.generate.spark_options import render_spark_options
 from tools.generate.stubs import render_stub
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def generated(root: Path) -> Iterator[tuple[Path, str]]:
         yield root / "docs/protocol" / name, text
     page = root / "docs/inspect.md"
     yield page, render_rules(page.read_text(encoding="utf-8"))
+    page = root / "docs/spark-topics.md"
+    yield page, render_spark_options(page.read_text(encoding="utf-8"))
 
 
 def schema_files() -> list[Path]:

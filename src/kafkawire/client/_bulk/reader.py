@@ -111,13 +111,33 @@ class BulkReader:
             if topic not in self._cluster.metadata.topics:
                 await self._cluster.refresh([topic])
             numbers = self._known(topic) if partitions is None else list(partitions)
-            wanted = {TopicPartition(topic, number): timestamp_ms for number in numbers}
-            found, failed = await ask_leaders(self._cluster, wanted, level)
-            for error in failed.values():
-                raise error
-            return {place.partition: None if at is None else at.offset for place, at in found.items()}
+            found = await self._ask({TopicPartition(topic, number): timestamp_ms for number in numbers}, level)
+            return {place.partition: offset for place, offset in found.items()}
 
         return self._cluster.call(self._cluster.retry(f"offsets of {topic!r}", look))
+
+    def offsets_of(
+        self, times: Mapping[TopicPartition, int], *, isolation: str = ""
+    ) -> dict[TopicPartition, int | None]:
+        """The first offset at or after the time of each partition, of any topics, by one request to each leader.
+
+        The time may be EARLIEST or LATEST.
+        """
+        level = self._isolation(isolation)
+
+        async def look() -> dict[TopicPartition, int | None]:
+            topics = {place.topic for place in times}
+            if not topics <= self._cluster.metadata.topics.keys():
+                await self._cluster.refresh(sorted(topics))
+            return await self._ask(times, level)
+
+        return self._cluster.call(self._cluster.retry(f"offsets of {len(times)} partitions", look)) if times else {}
+
+    async def _ask(self, times: Mapping[TopicPartition, int], level: int) -> dict[TopicPartition, int | None]:
+        found, failed = await ask_leaders(self._cluster, times, level)
+        for error in failed.values():
+            raise error
+        return {place: None if at is None else at.offset for place, at in found.items()}
 
     def read(
         self,

@@ -131,11 +131,10 @@ class TopicLookup:
         return found
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        return self._filled(partitions, lambda topic, numbers: self._reader.earliest(topic, numbers))
+        return self._filled(partitions, EARLIEST)
 
     def latest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        isolation = self._options.isolation
-        return self._filled(partitions, lambda topic, numbers: self._reader.latest(topic, numbers, isolation=isolation))
+        return self._filled(partitions, LATEST)
 
     def start(self, partitions: Sequence[TopicPartition]) -> Offsets:
         """The start of a new read. A partition without a committed offset of the group starts at the default."""
@@ -228,30 +227,17 @@ class TopicLookup:
         return found
 
     def _by_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        grouped: dict[tuple[str, int], list[int]] = {}
-        for partition, moment in times.items():
-            grouped.setdefault((partition.topic, moment), []).append(partition.partition)
-        found: dict[TopicPartition, int | None] = {}
-        for (topic, moment), numbers in grouped.items():
-            look = self._retry(lambda: self._reader.offsets_at(topic, moment, numbers))  # noqa: B023 - called at once
-            found |= {TopicPartition(topic, number): offset for number, offset in look.items()}
-        return found
+        return self._retry(lambda: self._reader.offsets_of(times))
 
     def _or_latest(self, offsets: Mapping[TopicPartition, int | None]) -> Offsets:
         latest = self.latest([partition for partition, offset in offsets.items() if offset is None])
         return {partition: latest[partition] if offset is None else offset for partition, offset in offsets.items()}
 
-    def _filled(
-        self, partitions: Sequence[TopicPartition], look: Callable[[str, list[int]], Mapping[int, int]]
-    ) -> Offsets:
-        numbers: dict[str, list[int]] = {}
-        for topic, number in partitions:
-            numbers.setdefault(topic, []).append(number)
-        return {
-            TopicPartition(topic, number): offset
-            for topic, wanted in numbers.items()
-            for number, offset in self._retry(lambda: look(topic, wanted)).items()  # noqa: B023 - called at once
-        }
+    def _filled(self, partitions: Sequence[TopicPartition], place: int) -> Offsets:
+        isolation = self._options.isolation if place == LATEST else ""
+        times = dict.fromkeys(partitions, place)
+        found = self._retry(lambda: self._reader.offsets_of(times, isolation=isolation))
+        return {partition: offset or 0 for partition, offset in found.items()}
 
     def _retry(self, attempt: Callable[[], _Result]) -> _Result:
         for _ in range(self._options.retries):

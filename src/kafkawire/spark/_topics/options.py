@@ -170,6 +170,11 @@ class TopicOptions:
         )
 
 
+def option_names() -> tuple[str, ...]:
+    """The options of reading, without those of the client."""
+    return _NAMES
+
+
 def wanted_table(given: Mapping[str, str]) -> str:
     """The table that is read: one row per record, or one row per batch."""
     options = {key.lower(): value for key, value in given.items()}
