@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect._tables.exchange_bodies import ExchangeMessages
     from kafkawire.inspect._tables.exchanges import Conversation
+    from kafkawire.inspect._tables.rows import Block
 
 _native = implementation.load("kafkawire.inspect._tables._bodies", reference.__name__)
 BODY_COLUMNS: Final = EXCHANGES.names[EXCHANGES.get_field_index("throttle_ms") :]
@@ -117,7 +118,8 @@ class Known(NamedTuple):
 
     messages: ExchangeMessages
     row: dict[str, Any]
-    partitions: list[dict[str, Any]]
+    """Empty if only the columns of partitions were asked for."""
+    partitions: Block
 
 
 class Repeats:

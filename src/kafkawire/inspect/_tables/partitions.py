@@ -80,6 +80,7 @@ APIS_OF_PARTITIONS: Final[Mapping[int, int]] = {
     if each.name in _OTHERS or not _FORMS.keys().isdisjoint({f"{each.name}Request", f"{each.name}Response"})
 }
 """The APIs whose exchanges may have partitions, and the first version of each, as `_exchanges_of` takes them."""
+_WITH_RECORDS: Final = frozenset({"ProduceRequest", "FetchResponse", "ShareFetchResponse"})
 _NAMES: Final = ("name", "topic", "topic_name")
 _COLUMNS: Final = {
     "error_code": "error_code",
@@ -123,6 +124,8 @@ def partition_rows(
 
 def records_by_partition(message: Message | None) -> Iterator[tuple[Key, memoryview]]:
     """The records of a message, by partition; partitions without records are absent."""
+    if type(message).__name__ not in _WITH_RECORDS:
+        return
     for key, _, partition in _partitions(message):
         records = getattr(partition, "records", None)
         if records is not None and len(records):

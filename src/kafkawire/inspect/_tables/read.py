@@ -33,7 +33,7 @@ from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeCol
 from kafkawire.inspect._tables.exchanges import Conversation, connections_table, exchanges_table, gaps_table
 from kafkawire.inspect._tables.old_names import checked_columns, selected
 from kafkawire.inspect._tables.partitions import APIS_OF_PARTITIONS, partition_rows, records_by_partition
-from kafkawire.inspect._tables.rows import Rows
+from kafkawire.inspect._tables.rows import Block, PlacedRows, Rows
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
 from kafkawire.inspect._tables.topics import TOPIC_ID_APIS, TopicNames, show_id
 from kafkawire.wire.fetch_sessions import FIRST_VERSION, ObservedSession, ObservedSessions
@@ -211,7 +211,7 @@ class BodyReader:
         self._summary: dict[str, object] = {}
         self._columns, self._repeats = ExchangeColumns(), Repeats()
         self._summaries = Rows(SUMMARIES)
-        self._partitions, self._batches = Rows(EXCHANGE_PARTITIONS), BatchRows()
+        self._partitions, self._batches = PlacedRows(EXCHANGE_PARTITIONS, ("conn_id", "seq")), BatchRows()
         self._records = RecordRows(values=values)
 
     def read(self, talk: Conversation) -> None:
@@ -231,24 +231,24 @@ class BodyReader:
             self._summary["inter_broker"] = True
         wanted = set(left)
         for index in sorted(wanted.union(_exchanges_of(talk, APIS_OF_PARTITIONS))) if self._divided else left:
-            row = self._read(talk, index)
+            row = self._read(talk, index, with_columns=index in wanted)
             if index in wanted:
                 self._columns.put(index, row)
 
-    def _read(self, talk: Conversation, index: int) -> Mapping[str, Any]:
-        """Decode an exchange as objects, and add its rows to the other tables."""
+    def _read(self, talk: Conversation, index: int, *, with_columns: bool) -> Mapping[str, Any]:
+        """Decode an exchange as objects, and add its rows to the other tables; `with_columns` is its own row."""
         key = self._repeats.key(talk, index, len(self._names.names))
         known = None if key is None else self._repeats.find(key)
-        if known is None:
+        if known is None or (with_columns and not known.row):
             messages = read_messages(talk, index)
-            row = body_columns(messages.request, messages.response)
-            row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
-            known = Known(messages, row, self._partition_rows(talk, index, messages, row))
+            row: dict[str, Any] = {}
+            if with_columns:
+                row = body_columns(messages.request, messages.response)
+                row["fault"], row["trailing_bytes"] = messages.fault, messages.trailing
+            known = Known(messages, row, Block(self._partition_rows(talk, index, messages, row)))
             if key is not None:
                 self._repeats.add(key, known)
-        place = {"conn_id": talk.conn_id, "seq": talk.first + index}
-        for partition in known.partitions:
-            self._partitions.add(partition | place)
+        self._partitions.add(known.partitions, talk.conn_id, talk.first + index)
         self._summarise(self._summary, known.messages, known.row)
         return known.row
 

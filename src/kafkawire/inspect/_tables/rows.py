@@ -102,6 +102,66 @@ class Rows:
             self._waiting = []
 
 
+class Block:
+    """Rows that may be added several times."""
+
+    __slots__ = ("first", "owner", "rows")
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = rows
+        self.owner: Rows | None = None
+        self.first = 0
+
+
+class PlacedRows:
+    """Collects blocks of rows for places; a block that is added again costs no further rows until `take`.
+
+    `names` are the columns of the place, of 64 bits, which are the first ones.
+
+    >>> rows, block = PlacedRows(pa.schema([("at", pa.int64()), ("a", pa.string())]), ("at",)), Block([{"a": "x"}])
+    >>> for place in (5, 7):
+    ...     rows.add(block, place)
+    >>> rows.take().to_pylist()
+    [{'at': 5, 'a': 'x'}, {'at': 7, 'a': 'x'}]
+    """
+
+    def __init__(self, schema: pa.Schema, names: Sequence[str]) -> None:
+        self.schema, self._names = schema, names
+        self._own = pa.schema(list(schema)[len(names) :])
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows = Rows(self._own)
+        self._firsts: list[int] = []
+        self._sizes: list[int] = []
+        self._places: list[tuple[int, ...]] = []
+
+    def add(self, block: Block, *place: int) -> None:
+        """Add the rows of a block for a place."""
+        if not block.rows:
+            return
+        if block.owner is not self._rows:
+            block.owner, block.first = self._rows, len(self._rows)
+            for row in block.rows:
+                self._rows.add(row)
+        self._firsts.append(block.first)
+        self._sizes.append(len(block.rows))
+        self._places.append(place)
+
+    def take(self) -> pa.Table:
+        """All rows so far; the collection is then empty."""
+        rows = self._rows.table()
+        sizes, firsts = np.array(self._sizes, np.int64), np.array(self._firsts, np.int64)
+        places = np.array(self._places, np.int64).reshape(len(sizes), len(self._names))
+        ends = np.cumsum(sizes)
+        total = int(sizes.sum())
+        if total > len(rows):
+            rows = rows.take(np.repeat(firsts - ends + sizes, sizes) + np.arange(total))
+        self._begin()
+        columns = [pa.array(np.repeat(places[:, at], sizes)) for at in range(len(self._names))]
+        return pa.Table.from_arrays([*columns, *rows.columns], schema=self.schema)
+
+
 class LazyRows(Sequence["Row"]):
     """The rows of a table in an order; times are whole microseconds.
 
