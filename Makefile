@@ -6,7 +6,8 @@ STAMP  := $(VENV)/.installed
 BUILT  := $(VENV)/.built
 NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 AXE    := build/axe.min.js
-JOBS   ?= 2
+# More workers than processors, because many tests wait: for a process, a restart, a timeout.
+JOBS   ?= 4
 MINUTES ?= 10
 LASTS  ?= 60
 RATE   ?= 1000

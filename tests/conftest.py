@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo", "tests/examples/test_on_spark")
+LONGEST = (
+    "tests/torture/test_short.py",
+    "tests/hostile/test_every_api_is_bounded.py",
+    "tests/examples/",
+    "tests/hostile/",
+    "tests/property/test_transactions.py",
+    "tests/test_examples.py",
+    "tests/log/test_failing_twice.py",
+    "tests/crash/",
+    "tests/broker/test_real_quotas.py",
+    "tests/inspect/test_body_columns.py",
+    "tests/inspect/test_healthy_clients.py",
+    "tests/platforms/",
+    "tests/client/",
+    "tests/packaging/",
+)
+"""The files that take longest. They come first, so that no worker begins one when the others have nothing left."""
 WITH_PEERS = (
     "broker/clients/",
     "client/test_peers",
@@ -54,8 +71,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on Spark come first, because they take longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith(ON_SPARK))
+    """Tests on Spark come first, because they take longest; then the other long ones."""
+    order: list[str | tuple[str, ...]] = [ON_SPARK, *LONGEST]
+    items.sort(key=lambda item: next((at for at, each in enumerate(order) if item.nodeid.startswith(each)), len(order)))
 
 
 def pytest_collection_finish() -> None:

@@ -21,7 +21,7 @@ from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kafkawire._codec.plan import Shape, Slot
     from kafkawire.messages.schema import Field, Struct
@@ -52,11 +52,11 @@ class Elements:
     def __init__(self, case: Case, ids: list[UUID]) -> None:
         self._case = case
         self._ids = ids
-        self._number = 0
+        self.number = 0
 
     def next(self, count: int = 1) -> None:
         if not self._case.repeated:
-            self._number += count
+            self.number += count
 
     def vary(self, field: Field, api: str) -> bool:
         """Whether the values of a field differ from element to element."""
@@ -68,31 +68,41 @@ class Elements:
         return callable(found) if found is not None else field.type in ("uuid", "string") or _is_place(field)
 
     def value(self, field: Field, api: str) -> Any:
+        made = self.by_number(field, api)
+        if made is not None:
+            return made(self.number)
         found = SPECIAL.get((api, field.name), SPECIAL.get(field.name))
         if found is not None:
-            return found(self._number) if callable(found) else found
+            return found
         if field.type == "bool":
             return True
+        return 0 if field.type in ("int8", "int16", "int32", "int64") else None
+
+    def by_number(self, field: Field, api: str) -> Callable[[int], Any] | None:
+        """The values of a field, if they follow from the number of the element."""
+        found = SPECIAL.get((api, field.name), SPECIAL.get(field.name))
+        if found is not None:
+            return found if callable(found) else None
         if field.type == "uuid":
-            return self._id()
+            return self._id
         if field.type == "string":
             return self._text(field)
-        if field.type in ("int8", "int16", "int32", "int64"):
-            return self._number % (2 * PARTITIONS) if _is_place(field) else 0
+        if field.type in ("int8", "int16", "int32", "int64") and _is_place(field):
+            return lambda number: number % (2 * PARTITIONS)
         return None
 
-    def _text(self, field: Field) -> str:
-        number = self._number
+    def _text(self, field: Field) -> Callable[[int], str]:
         if not self._case.path:
-            return "x" * LONG
+            return lambda number: "x" * LONG
         if field.declared_type == "topicName" or "opic" in field.name:
-            return topic_name(number)
+            return topic_name
         if field.declared_type == "groupId" or "roup" in field.name:
-            return group_name(number)
-        return f"{field.name[0].lower()}{number}"
+            return group_name
+        letter = field.name[0].lower()
+        return lambda number: f"{letter}{number}"
 
-    def _id(self) -> UUID:
-        return self._ids[self._number % TOPICS] if self._number % 2 == 0 else UUID(int=self._number + 1)
+    def _id(self, number: int) -> UUID:
+        return self._ids[number % TOPICS] if number % 2 == 0 else UUID(int=number + 1)
 
 
 def _is_place(field: Field) -> bool:
@@ -256,27 +266,64 @@ def _stretched(field: Field, slot: Slot, case: Case, times: int, elements: Eleme
     if not elements.vary(field, api):
         elements.next(times)
         return [first] * times
-    elements.next()
-    made = [first]
+    begin = elements.number + 1
+    elements.next(times)
+    numbers = range(begin, begin + times - 1)
     if field.struct is None:
-        for _ in range(times - 1):
-            made.append(_element(field, slot, case, (), times, elements, api))
-            elements.next()
-        return made
+        make = _leaf(field, slot, case, elements, api)
+        return [first, *(make(number) for number in numbers)]
     assert slot.shape is not None
-    build, fixed, varying = slot.shape.cls, {}, []
-    for each, place in zip(field.struct.fields, slot.shape.slots, strict=True):
-        if case.version not in each.versions or each.tag is not None:
-            continue
-        if elements.vary(each, api):
-            varying.append((place.attribute, each, place))
-        else:
-            fixed[place.attribute] = getattr(first, place.attribute)
-    for _ in range(times - 1):
-        values = {name: _value(each, place, case, (), 1, times, elements, api) for name, each, place in varying}
-        made.append(build(**fixed, **values))
-        elements.next()
-    return made
+    make = _maker_of_struct(field.struct, slot.shape, case, times, elements, api)
+    return [first, *map(make, numbers)]
+
+
+def _maker_of_struct(
+    struct: Struct, shape: Shape, case: Case, times: int, elements: Elements, api: str
+) -> Callable[[int], Any]:
+    """The structs of an array by the number of the element, as `_struct` makes them."""
+    made = {
+        slot.attribute: _maker(field, slot, case, times, elements, api)
+        for field, slot in zip(struct.fields, shape.slots, strict=True)
+        if case.version in field.versions and field.tag is None
+    }
+    varying = {
+        slot.attribute
+        for field, slot in zip(struct.fields, shape.slots, strict=True)
+        if slot.attribute in made and elements.vary(field, api)
+    }
+    fixed = {name: make(elements.number) for name, make in made.items() if name not in varying}
+    makers = [(name, make) for name, make in made.items() if name in varying]
+    build = shape.cls
+    if len(makers) == 1:
+        ((only, make_only),) = makers
+        return lambda number: build(**fixed, **{only: make_only(number)})
+    return lambda number: build(**fixed, **{name: make(number) for name, make in makers})
+
+
+def _maker(field: Field, slot: Slot, case: Case, times: int, elements: Elements, api: str) -> Callable[[int], Any]:
+    """The values of a field by the number of the element, as `_value` gives them."""
+    if (api, field.name) in SPECIAL and SPECIAL[api, field.name] is None:
+        return lambda number: None
+    if field.is_array and case.version in field.nullable:
+        return (lambda number: []) if (api, field.name) in EMPTY else lambda number: None
+    if field.struct is None:
+        make = _leaf(field, slot, case, elements, api)
+    else:
+        assert slot.shape is not None
+        make = _maker_of_struct(field.struct, slot.shape, case, times, elements, api)
+    return (lambda number: [make(number)]) if field.is_array else make
+
+
+def _leaf(field: Field, slot: Slot, case: Case, elements: Elements, api: str) -> Callable[[int], Any]:
+    """The values of a field without a struct by the number of the element, as `_element` gives them."""
+    made = elements.by_number(field, api)
+    if made is not None:
+        return made
+    value = elements.value(field, api)
+    fixed = (
+        build_default(slot) if value is None and not field.is_array and case.version not in field.nullable else value
+    )
+    return lambda number: fixed
 
 
 def _element(field: Field, slot: Slot, case: Case, rest: Path, count: int, elements: Elements, api: str) -> Any:
