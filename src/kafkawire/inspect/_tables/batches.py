@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import zlib
 from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -26,12 +27,21 @@ from kafkawire.records import (
     ColumnSizeError,
     CorruptRecordError,
     RecordsError,
+    crc32c,
     parse_header,
     read_batches,
     scan_batches,
     to_arrow,
 )
-from kafkawire.records.layout import APPEND_TIME, CODEC, CONTROL, DELETE_HORIZON, TRANSACTIONAL
+from kafkawire.records.layout import (
+    APPEND_TIME,
+    CHECKED_FROM,
+    CODEC,
+    CONTROL,
+    DELETE_HORIZON,
+    LEGACY_CHECKED_FROM,
+    TRANSACTIONAL,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,7 +132,17 @@ def header_columns(fields: Mapping[str, NDArray[np.int64]]) -> Columns:
 
 def read_headers(data: Buffer) -> Iterator[tuple[BatchHeader, bool]]:
     """The batch headers in a buffer, and whether the checksum of each holds."""
-    position, size = 0, memoryview(data).nbytes
+    position, view = 0, memoryview(data)
+    size = view.nbytes
+    if not size:
+        return
+    try:
+        header = parse_header(view, 0)
+    except CorruptRecordError:
+        return
+    if header.end == size:  # one batch, as most requests have; a scan of it would cost several times as much
+        yield header, _checksum(view, header.magic) == header.crc
+        return
     while position < size:
         scan = scan_batches(data, start=position)
         for place in scan.position:
@@ -137,6 +157,10 @@ def read_headers(data: Buffer) -> Iterator[tuple[BatchHeader, bool]]:
             return
         yield header, False
         position = header.end
+
+
+def _checksum(batch: memoryview, magic: int) -> int:
+    return crc32c(batch[CHECKED_FROM:]) if magic == 2 else zlib.crc32(batch[LEGACY_CHECKED_FROM:])
 
 
 def _last_record(batch: memoryview) -> int | None:
