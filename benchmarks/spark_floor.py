@@ -1,8 +1,8 @@
 """The floor of any Python data source: prepared Arrow batches, with the columns of topics, that only pass the worker.
 
 Rules:
-- The source yields one prepared batch again and again, so that the worker decodes nothing and fetches nothing. What is
-  left is Spark's own: the socket to the virtual machine, and its conversion of Arrow batches to rows.
+- The source yields one prepared batch again and again, so that the worker decodes nothing and fetches nothing.
+  The rest is Spark's own: the socket to the virtual machine, and its conversion of Arrow batches to rows.
 - Native Parquet has the same rows. No Python data source can have a higher ratio to it than the prepared batches.
 - Processor time is that of the virtual machine and of the Python workers.
 """

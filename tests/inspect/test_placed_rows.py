@@ -6,14 +6,11 @@ import pyarrow as pa
 
 from kafkawire.inspect._tables.rows import Block, PlacedRows
 
-SCHEMA = pa.schema(
-    [
-        pa.field("conn_id", pa.int64()),
-        pa.field("seq", pa.int64()),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-    ]
-)
+COLUMNS: list[tuple[str, pa.DataType]] = [
+    *(("conn_id", pa.int64()), ("seq", pa.int64())),
+    *(("topic", pa.string()), ("partition", pa.int32())),
+]
+SCHEMA = pa.schema(COLUMNS)
 
 
 def test_blocks_are_added_again_also_after_their_rows_were_taken() -> None:
