@@ -27,7 +27,7 @@ from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer
 from kafkawire.broker.share.fetching import ShareFetch
 from kafkawire.messages import ShareGroupHeartbeatRequest
-from kafkawire.messages.errors import ErrorCode
+from kafkawire.messages.errors import ErrorCode, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,6 +217,27 @@ def test_a_fetch_whose_session_went_on_without_it_acquires_nothing(shared: Node,
 
     assert asyncio.run(run()).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
     assert acquired(fetch(shared, "n", 0)) == [(10, 12, 1)]
+
+
+def test_a_full_disk_has_the_codes_that_java_expects_of_a_leader(shared: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(node: Node) -> None:
+        append = node.append
+
+        def fail(name: str, *rest: Any, **options: Any) -> Any:
+            if name == "__share_group_state":
+                raise KafkaStorageError("no space left on device")
+            return append(name, *rest, **options)
+
+        monkeypatch.setattr(node, "append", fail)
+
+    fill(shared)
+    assert fetch(shared, "m", 0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    monkeypatch.undo()
+    assert acquired(fetch(shared, "m", 1)) == [(0, 9, 1)]
+    fill(shared)
+    assert acknowledge(shared, "m", 2, (0, 9, ALL)).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    monkeypatch.undo()
+    assert acknowledge(shared, "m", 3, (0, 9, ALL)).error_code == 0
 
 
 def test_records_are_not_acquired_from_what_was_loaded_before_a_reset(

@@ -7,6 +7,8 @@ Rules:
 - The acknowledgements of a fetch are stored before it reads, and take effect after its first look for records
   (`apply_acknowledgements`), as in Apache Kafka. So the records that it releases come after those that were available
   before. Every other event on a share partition lets them take effect first.
+- Errors of the topic of states have the codes that clients expect of a leader. Java's share consumer ends with an
+  IllegalStateException at any other code of a fetched partition.
 - Locks use a clock that cannot be set. They are not stored.
 - A session ends with its connection. The records that its member holds are then available again.
 - Snapshots of quiet partitions are written, and old records deleted, every prune interval.
@@ -37,9 +39,14 @@ from kafkawire.broker.share.sessions import ShareSessions
 from kafkawire.broker.share.state_log import StateLog
 from kafkawire.broker.share.stored import UNKNOWN, Change, ShareKey, ShareStates
 from kafkawire.messages.errors import (
+    CoordinatorNotAvailableError,
+    FencedLeaderEpochError,
+    FencedStateEpochError,
     InvalidRecordStateError,
     InvalidRequestError,
     KafkaError,
+    KafkaStorageError,
+    NotLeaderOrFollowerError,
     OffsetNotAvailableError,
     UnknownServerError,
     UnknownTopicOrPartitionError,
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.share.stored import Snapshot
 
 _log: Final = logging.getLogger(__name__)
+FENCED: Final = (FencedLeaderEpochError, FencedStateEpochError)
 
 
 class LoadedPartition:
@@ -201,7 +209,10 @@ class Shares:
             if self._log.states.find(key) is not stored:
                 return await self.load(key, hosted)
         if change is not None:
-            self._log.append([change], self._node.clock.now())
+            try:
+                self._log.append([change], self._node.clock.now())
+            except KafkaError as error:
+                raise KafkaStorageError(f"the state of the share partition cannot be written: {error}") from error
         loaded = self._loaded.get(key)
         if loaded is None:
             loaded = self._loaded[key] = LoadedPartition(SharePartition(start, stored.batches), stored.state_epoch)
@@ -305,10 +316,16 @@ class Shares:
                 update.batches,
                 now,
             )
+        except FENCED as error:
+            self._unload(key)
+            raise NotLeaderOrFollowerError(str(error)) from error
         except KafkaError:
             self._unload(key)
             raise
-        self._log.append([change], now)
+        try:
+            self._log.append([change], now)
+        except KafkaError as error:
+            raise CoordinatorNotAvailableError(str(error)) from error
 
     def _store_anyway(self, key: ShareKey, loaded: LoadedPartition, update: Update) -> None:
         """Take in an update that happens, whether or not it can be stored."""
