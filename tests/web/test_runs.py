@@ -14,6 +14,7 @@ from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 from tests.web.page_client import RunningPage
 
+from kafkawire.exceptions import KafkaWireError
 from kafkawire.inspect import find_incidents, read_captures
 from kafkawire.web import RunSource, Workspace
 
@@ -108,3 +109,24 @@ def test_other_tables_are_refused(shown: RunningPage, table: str, status: int) -
 @pytest.mark.parametrize("sort", ["nothing", "evidence", "../x"])
 def test_only_columns_are_sorted(shown: RunningPage, sort: str) -> None:
     assert shown.ask("GET", f"/api/runs/r1/findings/rows?sort={quote(sort)}", shown.token)[0] == 400
+
+
+def test_a_run_without_captures_has_its_findings(run: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(run / "findings", tmp_path / "findings")
+    listed = {"findings": {"path": "findings", "format": "parquet", "rows": 1}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"state": "complete", "tables": listed}))
+    workspace = Workspace()
+    workspace.add_source(RunSource(tmp_path))
+    with RunningPage(workspace) as page:
+        assert page.get("/api/exchanges/r1/findings")["total"] > 0
+        assert page.ask("GET", "/api/exchanges/r1/rows", page.token)[0] == 404
+        assert [each[1] for each in page.get("/api/about")["sources"][0]["views"]] == ["Tables", "Findings"]
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", '{"tables": []}', '{"tables": {"x": 1}}'])
+def test_what_is_not_a_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(KafkaWireError, match="is not the manifest of a run"):
+        RunSource(tmp_path)

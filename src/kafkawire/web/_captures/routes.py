@@ -106,7 +106,7 @@ def connections(request: Request) -> Response:
 
 def findings(request: Request) -> Response:
     """The findings, the worst first."""
-    source = _source(request)
+    source = _source(request, "findings")
     found = source.findings()
     shown = []
     for each in found[:LARGEST_LIST]:
@@ -143,10 +143,10 @@ def view_in(request: Request) -> View:
     )
 
 
-def _source(request: Request) -> Any:
-    """The source of exchanges: a capture, a proxy, or what the page itself sent."""
+def _source(request: Request, needs: str = "exchanges") -> Any:
+    """The source of exchanges: a capture, a proxy or a run; or of findings, which every run has."""
     source = workspace_of(request).sources.get(request.path_params["id"])
-    if source is None or not hasattr(source, "exchanges"):
+    if source is None or not hasattr(type(source), needs):
         raise Problem("this source is not open any more; start the page with it again", status=404)
     return source
 
