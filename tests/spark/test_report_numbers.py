@@ -97,6 +97,18 @@ def test_the_findings_about_captures_are_the_inspectors(captures: Run) -> None:
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
+def test_every_exchange_that_a_finding_names_is_in_the_report(captures: Run) -> None:
+    exchanges = {f"{row['conn_id']}/{row['seq']}": row for row in captures.table("exchanges")}
+    page = (captures.out / "report.html").read_text()
+    named = set(re.findall(r'<a href="#exchange-(\d+-\d+)">', page))
+    shown = captures.rows("evidence")
+    assert (
+        named == {row[0].replace("/", "-") for row in shown} == set(re.findall(r'<tr id="exchange-(\d+-\d+)">', page))
+    )
+    assert [row[1] for row in shown] == sorted(row[1] for row in shown)
+    assert all(exchanges[name]["api"] == api for name, _, _, api, *_ in shown)
+
+
 def test_small_groups_find_what_one_client_shows(spark: SparkSession, captures: Run) -> None:
     tables = WrittenTables(spark, captures.job.output, schemas=captures.job.written.schemas)
     found = diagnose_captures(tables, limit=8)
