@@ -65,8 +65,8 @@ class Served:
 
     @property
     def memory(self) -> float:
-        """The most memory that the process had, in MB."""
-        return memory_of(self.process.pid, "VmHWM")
+        """The memory of the process itself in MB; pages of files that it maps are not counted."""
+        return memory_of(self.process.pid, "RssAnon")
 
 
 def memory_of(process: int, name: str = "VmRSS") -> float:
