@@ -14,3 +14,5 @@ def test_a_missing_jar_of_a_format_is_named_with_the_option() -> None:
     for name in ("delta", "iceberg"):
         text = f"[DATA_SOURCE_NOT_FOUND] Failed to find the data source: {name}. Make sure"
         assert f"this Spark has no jar of {name.capitalize()}" in reason_of(RuntimeError(text))
+        text = f"Cannot find catalog plugin class for catalog 'spark_catalog': org.{name}.Catalog."
+        assert f"this Spark has no jar of {name.capitalize()}" in reason_of(RuntimeError(text))

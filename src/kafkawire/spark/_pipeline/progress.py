@@ -94,6 +94,8 @@ def run_interruptible(spark: SparkSession, work: Callable[[], T]) -> T:
         spark.sparkContext.cancelAllJobs()
         running.is_done(_PATIENCE)
         raise
+    except (PySparkException, Py4JError) as failure:
+        raise PipelineError(reason_of(failure)) from failure
 
 
 def run_uninterrupted(work: Callable[[], T]) -> T:
