@@ -22,7 +22,7 @@ def test_a_noisy_producer_and_consumer_beside_a_neighbour(record_property: Calla
 
 
 @pytest.mark.parametrize(("check", "rate", "tolerance"), [
-    (check_requests, 5.0, TOLERANCE),
+    (check_requests, 5.0, 0.15),  # a minute may have a burst of half a second more or less
     (check_mutations, 10.0, TOLERANCE),
     (check_connections, 10.0, TOLERANCE),
 ])  # fmt: skip
