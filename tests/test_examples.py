@@ -11,11 +11,11 @@ import pytest
 import tools.generate
 
 import kafkawire
-from kafkawire._native import twins
+from kafkawire._native import TWINS
 
 pytestmark = pytest.mark.twin
 
-LEFT_OUT = ("kafkawire.spark.", "kafkawire.__main__", "tools.generate.__main__", *twins())
+LEFT_OUT = ("kafkawire.spark.", "kafkawire.__main__", "tools.generate.__main__", *TWINS)
 MODULES = sorted(
     module.name
     for package in (kafkawire, tools.generate)

@@ -21,10 +21,23 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_native_module_has_its_python_twin_beside_it() -> None:
-    assert "kafkawire._codec._engine" in implementation.twins()
-    for name in implementation.twins():
+    assert "kafkawire._codec._engine" in implementation.TWINS
+    for name in implementation.TWINS:
         package, _, module = name.rpartition(".")
         assert find_spec(f"{package}.{module.removeprefix('_')}") is not None
+
+
+def test_every_native_source_is_named() -> None:
+    package = Path(implementation.__file__).parent
+    sources = (path.relative_to(package.parent).with_suffix("") for path in package.rglob("_*.pyx"))
+    assert sorted(".".join(path.parts) for path in sources) == sorted(implementation.TWINS)
+
+
+def test_an_installed_package_without_native_modules_says_so(tmp_path: Path) -> None:
+    left_out = shutil.ignore_patterns("*.pyx", "*.pxd", "*.pxi", "*.h", "*.c", "*.so", "*.pyd", "__pycache__")
+    shutil.copytree(Path(implementation.__file__).parent, tmp_path / "kafkawire", ignore=left_out)
+    told = run("from kafkawire.cli.main import main; main(['--version'])", PYTHONPATH=str(tmp_path))
+    assert "(python, slower: the native modules were not built; with a C compiler, install again)" in told.stdout
 
 
 def test_the_python_form_is_had_by_asking() -> None:

@@ -3,6 +3,7 @@
 Rules:
 - A twin pair is a compiled module and a Python module with the same public functions.
 - KAFKAWIRE_IMPL=python|compiled chooses. If it is unset, the compiled form is used if it was built, else Python.
+- TWINS names every pair, because an installed package has no sources of native modules to look for.
 - If KAFKAWIRE_IMPL=compiled and the module cannot be imported, the error names it and the cause.
 """
 
@@ -12,7 +13,7 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zipimport import zipimporter
 
 from kafkawire._extras import missing_extra
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 VARIABLE = "KAFKAWIRE_IMPL"
+TWINS: Final = (
+    "kafkawire._codec._engine",
+    "kafkawire.inspect._capture._walk",
+    "kafkawire.inspect._tables._bodies",
+    "kafkawire.inspect._tables._json_lines",
+    "kafkawire.records._kernel._consumer_records",
+    "kafkawire.records._kernel._decode",
+    "kafkawire.records._kernel._decompression",
+    "kafkawire.records._kernel._encode",
+    "kafkawire.records._kernel._kernel",
+    "kafkawire.records._kernel._payload",
+)
+"""The compiled module of every pair, built or not."""
 
 
 class ImplementationError(KafkaWireError, ImportError):
@@ -49,13 +63,6 @@ def load(compiled: str, python: str) -> ModuleType:
     return import_module(python)
 
 
-def twins() -> list[str]:
-    """The compiled module of every twin pair, built or not: each `_name.pyx` of the package is one."""
-    folder = Path(__file__).parent
-    names = (path.relative_to(folder.parent).with_suffix("").parts for path in folder.rglob("_*.pyx"))
-    return sorted(".".join(parts) for parts in names)
-
-
 def describe() -> str:
     """The active form as text for people: compiled, or Python and the reason."""
     if os.environ.get(VARIABLE) == "python":
@@ -64,9 +71,9 @@ def describe() -> str:
         return (
             f"python, slower: {Path(__file__).parents[1].name} is a zip, and Python imports no native module from one"
         )
-    missing = [name for name in twins() if find_spec(name) is None]
+    missing = [name for name in TWINS if find_spec(name) is None]
     if not missing:
         return "compiled"
-    if len(missing) == len(twins()):
+    if len(missing) == len(TWINS):
         return "python, slower: the native modules were not built; with a C compiler, install again"
     return f"compiled, but slower in Python: {', '.join(missing)}"
