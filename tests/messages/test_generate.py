@@ -25,7 +25,8 @@ def test_the_check_names_what_is_out_of_date_and_what_is_left_over(
     shutil.copy(ROOT / "tests/vectors/messages.tsv", tmp_path / "tests/vectors")
     (tmp_path / "src/kafkawire/messages").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs/inspect.md", tmp_path / "docs")
+    for page in ("inspect.md", "spark-topics.md"):
+        shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
     assert main([]) == 0
     assert main(["--check"]) == 0
