@@ -15,7 +15,7 @@ def test_a_noisy_producer_and_consumer_are_held_to_their_rate() -> None:
 
 
 def test_the_time_of_requests_is_held_to_its_percentage() -> None:
-    """A request that the machine interrupts counts as long, and pays at most a second; a wrong quota fails each time."""
+    """An interrupted request counts as long, and pays at most a second; a wrong quota fails each time."""
     for _ in range(2):
         try:
             check_requests(SECONDS, WINDOW, 5.0, TOLERANCE)
