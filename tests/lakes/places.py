@@ -10,9 +10,9 @@ Rules:
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +25,6 @@ BUILD: Final = Path(__file__).parents[2] / "build" / "lakes"
 PYSPARK: Final = {"parquet": "", "delta": "4.2.1", "iceberg": "4.1.4"}
 """The PySpark of each format; empty for the installed one."""
 READERS: Final = ("polars==2.1.0", "deltalake==1.6.6", "pyiceberg==0.12.0")
-_CENTRAL: Final = "https://repo1.maven.org/maven2"
 _STORAGE: Final = "io.delta:delta-storage:4.4.0"
 
 
@@ -87,16 +86,17 @@ def pip_into(directory: Path, wanted: Sequence[str], what: str) -> None:
 
 
 def _jar(package: str) -> Path:
-    group, name, release = package.split(":")
+    _, name, release = package.split(":")
     file = BUILD / "jars" / f"{name}-{release}.jar"
     if not file.exists():
+        if shutil.which("mvn") is None:
+            raise NotFetchedError(f"{package} is fetched with Maven; not on the PATH: mvn")
+        draft = BUILD / f"fetched-{os.getpid()}"
+        command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={package}", f"-DoutputDirectory={draft}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        if done.returncode:
+            raise NotFetchedError(f"mvn could not fetch {package}: {done.stdout[-1000:]}")
         file.parent.mkdir(parents=True, exist_ok=True)
-        url = f"{_CENTRAL}/{group.replace('.', '/')}/{name}/{release}/{file.name}"
-        draft = file.with_suffix(f".{os.getpid()}")
-        try:
-            with urllib.request.urlopen(url, timeout=300) as answer:
-                draft.write_bytes(answer.read())
-        except OSError as error:
-            raise NotFetchedError(f"could not fetch {url}: {error}") from error
-        draft.rename(file)
+        (draft / file.name).rename(file)
+        shutil.rmtree(draft)
     return file
