@@ -346,6 +346,32 @@ def test_the_answer_to_a_record_that_was_given_up_does_not_touch_the_next_transa
 
 
 @pytest.mark.parametrize("level", [2, 1])
+def test_an_abort_that_waits_for_a_request_ends_when_the_producer_stops(level: int) -> None:
+    broker = TransactionalBroker(level)
+
+    async def work(producer: Producer) -> None:
+        await transact(producer, b"0")
+        await producer.begin()
+        broker.fake.handlers["Produce"] = lambda request, version: SILENCE
+        await producer.send("t", b"1", partition=0)
+        with pytest.raises(AbortableTransactionError, match="not delivered within"):
+            await producer.commit()
+        abort = asyncio.create_task(producer.abort())
+        await asyncio.sleep(0.01)
+        assert not abort.done(), "the request is not under way"
+        stop = asyncio.create_task(producer.stop())
+        await asyncio.sleep(0.01)
+        stop.cancel()
+        await asyncio.gather(stop, return_exceptions=True)
+        done, _ = await asyncio.wait([abort], timeout=30)
+        abort.cancel()
+        assert done, "the abort waits for a request of a producer that was stopped"
+        assert isinstance(abort.exception(), Exception)
+
+    run(broker, work, delivery_timeout_ms=1000, request_timeout_ms=60_000)
+
+
+@pytest.mark.parametrize("level", [2, 1])
 def test_after_the_timeout_of_a_transaction_the_producer_gets_an_error(level: int) -> None:
     broker = TransactionalBroker(level)
 

@@ -101,6 +101,7 @@ class TaskSender(Sender[Connection]):
 
     async def close(self) -> None:
         self._unanswered.clear()
+        self._wake_if_idle()
         for task in [*self._tasks, *(each for each in (self._refreshing, self._renewing) if each)]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -138,10 +139,13 @@ class TaskSender(Sender[Connection]):
         except Exception as failure:
             self._undelivered(reply.sent, failure)
         self._requests[reply.node] -= 1
+        self._wake_if_idle()
+        self._completed()
+
+    def _wake_if_idle(self) -> None:
         if self._idle is not None and not self._unanswered:
             self._idle.set_result(None)
             self._idle = None
-        self._completed()
 
     async def _exchange(self, connection: Connection, message: ProduceRequest, version: int) -> ProduceResponse | None:
         if message.acks == 0:
