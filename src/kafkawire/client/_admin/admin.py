@@ -79,11 +79,12 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
         self.options = read_options(AdminOptions, config, options)
         self._cluster = Cluster(self.options)
         self._cluster.allow_creation = False
-        self._cluster.wants_all = True
 
     async def start(self) -> None:
-        """Find the cluster."""
+        """Find the brokers of the cluster; topics are asked for by the calls that need them."""
+        self._cluster.wants_all = False
         await self._cluster.start()
+        self._cluster.wants_all = True
 
     async def stop(self) -> None:
         await self._cluster.close()
@@ -190,6 +191,8 @@ class Admin(GroupAdmin, ShareGroupAdmin, TransactionAdmin, AclAdmin, QuotaAdmin,
         if answer.error_code:
             raise error_for(answer.error_code, "Metadata")
         found.update(answer, is_complete=False, now=0)
+        known = self._cluster.metadata
+        known.update(answer, is_complete=False, now=known.updated_at)  # the age of the other topics stays
         return found
 
     async def describe_cluster(self) -> ClusterDescription:

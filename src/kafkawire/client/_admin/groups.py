@@ -7,10 +7,11 @@ Rules:
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkawire.client._admin.group_descriptions import describe_group
-from kafkawire.client._admin.types import GroupDescription, GroupListing, raise_errors
+from kafkawire.client._admin.types import ClusterDescription, GroupDescription, GroupListing, raise_errors
 from kafkawire.client._cluster.cluster import GROUP, Cluster
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._consume.commits import OffsetAndMetadata, as_offsets, commit_offsets, fetch_committed
@@ -36,11 +37,17 @@ class GroupAdmin:
 
     _cluster: Cluster
 
+    @abstractmethod
+    async def describe_cluster(self) -> ClusterDescription:
+        """The brokers of the cluster."""
+
     async def list_groups(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
         """Every group of the cluster."""
-        await self._cluster.refresh()
+        nodes = {each.id for each in (await self.describe_cluster()).nodes}
+        if not nodes <= self._cluster.metadata.nodes.keys():
+            await self._cluster.refresh()
         found = []
-        for node in sorted(self._cluster.metadata.nodes):
+        for node in sorted(nodes):
             request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
 
             async def ask(at: int = node, message: ListGroupsRequest = request) -> ListGroupsResponse:

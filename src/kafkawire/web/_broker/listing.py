@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kafkawire.client import Admin
 
 WINDOW: Final = 500
+MOST_ASKED: Final = 100
 FRESH_SECONDS: Final = 4.0
 
 
@@ -60,27 +61,33 @@ async def topics(request: Request) -> Response:
 async def counts(request: Request) -> Response:
     """The offsets of some topics: how many records they hold at most."""
     source = source_of(request)
-    names = [name for name in field_in(await body_of(request), "topics", list, []) if isinstance(name, str)][:100]
+    names = [name for name in field_in(await body_of(request), "topics", list, []) if isinstance(name, str)][:MOST_ASKED]
     admin = await connected(source)
-    found: dict[str, Any] = {}
-    for name in names:
-        kept = source.kept(("count", name), FRESH_SECONDS)
-        try:
-            found[name] = kept if kept is not None else source.keep(("count", name), await _records_in(admin, name))
-        except (KafkaWireError, OSError) as error:
-            found[name] = {"error": str(error)}
+    found = {name: source.kept(("count", name), FRESH_SECONDS) for name in names}
+    asked = [name for name, kept in found.items() if kept is None]
+    for name, each in (await _records_in(admin, asked)).items():
+        found[name] = source.keep(("count", name), each)
     return answer(found)
 
 
-async def _records_in(admin: Admin, topic: str) -> dict[str, Any]:
-    described = (await admin.describe_topics([topic]))[0]
-    places = [TopicPartition(topic, number) for number in described.partitions]
-    first, last = await asyncio.gather(
-        admin.list_offsets(dict.fromkeys(places, EARLIEST)), admin.list_offsets(dict.fromkeys(places, LATEST))
-    )
-    ends = [(first[place], last[place]) for place in places]
-    total = sum(high.offset - low.offset for low, high in ends if low is not None and high is not None)
-    return {"records": total}
+async def _records_in(admin: Admin, topics: list[str]) -> dict[str, dict[str, Any]]:
+    """The records of topics, all asked for at once; one by one only if one of them has an error."""
+    try:
+        described = await admin.describe_topics(topics)
+        places = [TopicPartition(each.name, number) for each in described for number in each.partitions]
+        first, last = await asyncio.gather(
+            admin.list_offsets(dict.fromkeys(places, EARLIEST)), admin.list_offsets(dict.fromkeys(places, LATEST))
+        )
+    except (KafkaWireError, OSError) as error:
+        if len(topics) == 1:
+            return {topics[0]: {"error": str(error)}}
+        parts = await asyncio.gather(*(_records_in(admin, [each]) for each in topics))
+        return {name: found for part in parts for name, found in part.items()}
+    totals = dict.fromkeys(topics, 0)
+    for place in places:
+        low, high = first[place], last[place]
+        totals[place.topic] += high.offset - low.offset if low is not None and high is not None else 0
+    return {name: {"records": total} for name, total in totals.items()}
 
 
 async def topic(request: Request) -> Response:
