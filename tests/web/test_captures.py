@@ -249,7 +249,91 @@ def test_a_large_capture_shows_its_first_exchanges_before_the_rest(
         CaptureSource, "_set", lambda self, reading, phase: seen.append((phase, len(reading.tables["exchanges"])))
     )
     source = CaptureSource([capture])
-    assert source._thread is not None
-    source._thread.join(60)
+    until = time.monotonic() + 60
+    while len(seen) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    source.close()
     assert [phase for phase, _ in seen] == ["headers", "bodies", "whole"]
     assert 0 < seen[0][1] < seen[1][1] == seen[2][1]
+
+
+def waited(page: RunningPage, check: Any) -> Any:
+    """A summary of the capture that fits, waited for."""
+    until = time.monotonic() + 60
+    while not check(about := page.get("/api/exchanges/c1")):
+        assert time.monotonic() < until, about
+        time.sleep(0.05)
+    return about
+
+
+@pytest.fixture
+def growing(
+    capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[RunningPage, Path, bytes]]:
+    """A page over the first half of a capture, the file, and all of its bytes."""
+    monkeypatch.setattr("kafkawire.web._captures.source.LOOK_SECONDS", 0.02)
+    data, path = capture.read_bytes(), tmp_path / "growing.pcap"
+    path.write_bytes(data[: len(data) // 2])  # ends in the middle of a packet
+    workspace = Workspace()
+    workspace.add_source(CaptureSource([path]))
+    with RunningPage(workspace) as page:
+        waited(page, lambda about: about["phase"] == "whole")
+        yield page, path, data
+
+
+def test_a_capture_that_grows_shows_its_new_exchanges(growing: tuple[RunningPage, Path, bytes], capture: Path) -> None:
+    page, path, data = growing
+    reading = read_captures([capture])
+    before = page.get("/api/exchanges/c1")
+    assert 0 < before["exchanges"] < len(reading.tables["exchanges"])
+    part = len(data) // 2
+    with path.open("ab") as file:
+        for start in range(part, len(data), part // 3):
+            file.write(data[start : start + part // 3])
+            file.flush()
+            time.sleep(0.05)
+    about = waited(page, lambda about: about["exchanges"] == len(reading.tables["exchanges"]) and not about["faults"])
+    assert about["version"] > before["version"]
+    waited(page, lambda about: about["phase"] == "whole" and about["connections"] == len(reading.tables["connections"]))
+    every = {(row[0], row[1]): row[11] for row in rows(page)["rows"]}
+    stored = reading.tables["exchanges"].select(["conn_id", "seq", "error_code"]).to_pylist()
+    assert {place: name for place, name in every.items() if name} == {
+        (each["conn_id"], each["seq"]): error(each["error_code"]).name for each in stored if each["error_code"]
+    }
+    assert page.get("/api/exchanges/c1/findings")["counts"] != {}
+
+
+def test_a_capture_that_is_written_anew_is_read_anew(growing: tuple[RunningPage, Path, bytes]) -> None:
+    page, path, data = growing
+    first = next(row for row in rows(page)["rows"] if row[12] == "matched")
+    item = {"source": "c1", "item": f"{first[0]}/{first[1]}"}
+    page.post("/api/bytes", item)
+    path.write_bytes(data[:24])  # a map of the old file would now end the process
+    headers = {**page.token, "content-type": "application/json"}
+    assert page.ask("POST", "/api/bytes", headers, json.dumps(item).encode())[0] in (404, 409)
+    waited(page, lambda about: about["exchanges"] == 0)
+    path.write_bytes(data)
+    waited(page, lambda about: about["exchanges"] > 0)
+    page.post("/api/bytes", item)
+
+
+def test_a_capture_that_is_removed_stays_as_it_was(growing: tuple[RunningPage, Path, bytes]) -> None:
+    page, path, data = growing
+    before = page.get("/api/exchanges/c1")
+    path.unlink()
+    time.sleep(0.2)
+    assert page.get("/api/exchanges/c1") == before
+    path.write_bytes(data)
+    waited(page, lambda about: about["exchanges"] > before["exchanges"])
+
+
+def test_what_became_unreadable_is_said_beside_what_is_there(growing: tuple[RunningPage, Path, bytes]) -> None:
+    page, path, data = growing
+    before = page.get("/api/exchanges/c1")
+    path.write_bytes(b"no capture at all" * 1000)
+    about = waited(page, lambda about: about["failure"])
+    assert "growing.pcap" in about["failure"]
+    assert about["exchanges"] == before["exchanges"]
+    path.write_bytes(data)
+    assert waited(page, lambda about: about["failure"] is None)["exchanges"] > before["exchanges"]

@@ -61,7 +61,9 @@ async def topics(request: Request) -> Response:
 async def counts(request: Request) -> Response:
     """The offsets of some topics: how many records they hold at most."""
     source = source_of(request)
-    names = [name for name in field_in(await body_of(request), "topics", list, []) if isinstance(name, str)][:MOST_ASKED]
+    names = [name for name in field_in(await body_of(request), "topics", list, []) if isinstance(name, str)][
+        :MOST_ASKED
+    ]
     admin = await connected(source)
     found = {name: source.kept(("count", name), FRESH_SECONDS) for name in names}
     asked = [name for name, kept in found.items() if kept is None]

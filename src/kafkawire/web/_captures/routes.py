@@ -49,6 +49,7 @@ def summary(request: Request) -> Response:
             "phase": source.phase,
             "failure": source.failure,
             "done": source.done,
+            "version": source.version,
             "exchanges": len(source.exchanges),
             "connections": len(connections),
             "kinds": kinds,

@@ -4,12 +4,17 @@ Rules:
 - The first exchanges come from the first FIRST bytes of a large capture. All follow when the headers are read, and
   errors, topics and findings with the bodies.
 - Files of log directories that are given with the captures name topics by their ids.
+- A file that changes is read again, after a rest of REST times as long as the last reading took. If that fails, the
+  tables that are there stay, beside the failure.
+- Files are mapped into memory, where a page that was cut off ends the process. So their sizes are checked before bytes
+  are read.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
 
 FIRST: Final = 32 << 20
+LOOK_SECONDS: Final = 0.5
+REST: Final = 4
 
 _log = logging.getLogger("kafkawire.web")
 
@@ -40,25 +47,27 @@ class CaptureSource:
         self.title = title or ", ".join(each.name for each in self.paths)
         self._reading: Reading | None = None
         self._list: ExchangeList | None = None
-        self._findings: list[Finding] | None = None
+        self._findings: tuple[Reading, list[Finding]] | None = None
         self._talks: tuple[Reading, dict[int, Any]] | None = None
         self.failure: str | None = None
-        self.done = 0
-        self._stop = False
+        self.done = self.version = 0
+        self._ending = threading.Event()
         self._changed = threading.Condition()
+        self._seen: list[tuple[int, int]] = []
+        self._mapped: list[tuple[int, int]] = []
         self.phase = "headers"
         if reading is not None:
             self._set(reading, "whole")
             self._thread = None
         else:
-            self._thread = threading.Thread(target=self._read, name=f"capture {self.title}", daemon=True)
+            self._thread = threading.Thread(target=self._read_and_follow, name=f"capture {self.title}", daemon=True)
             self._thread.start()
 
     def about(self) -> dict[str, Any]:
         return {"kind": "capture", "title": self.title, "first": ["exchanges"], "text": "a capture", "packets": True}
 
     def close(self) -> None:
-        self._stop = True
+        self._ending.set()
 
     @property
     def reading(self) -> Reading:
@@ -82,11 +91,12 @@ class CaptureSource:
         with self._changed:
             while self.phase != "whole" and self.failure is None:
                 self._changed.wait(0.5)
-        if self._findings is None:
+        found, reading = self._findings, self.reading
+        if found is None or found[0] is not reading:
             from kafkawire.inspect import find_incidents
 
-            self._findings = find_incidents(self.reading.tables)
-        return self._findings
+            found = self._findings = (reading, find_incidents(reading.tables))
+        return found[1]
 
     def open_bytes(self, item: str, _: Asked) -> Document:
         """The request and the response of an exchange, `connection/sequence`."""
@@ -95,6 +105,7 @@ class CaptureSource:
         conn, slash, seq = item.partition("/")
         if not slash or not conn.isdecimal() or not seq.isdecimal():
             raise Problem(f"{item!r} is not an exchange such as 0/17", status=404)
+        self._check_sizes()
         frames = list(explain_exchange(self.reading, int(conn), int(seq)))
         if not frames:
             raise Problem(f"exchange {item} is not there, or the capture lacks its bytes", status=404)
@@ -110,6 +121,7 @@ class CaptureSource:
         from kafkawire.web._captures.packets import Sent
 
         talk = self._talk(conn_id)
+        self._check_sizes()
         sides = (
             (True, talk.connection.requests, int(talk.matches.request[seq])),
             (False, talk.connection.responses, int(talk.matches.response[seq])),
@@ -133,36 +145,66 @@ class CaptureSource:
 
         made = ExchangeList(reading.tables)
         with self._changed:
-            self._reading, self._list, self.phase = reading, made, phase
+            self._reading, self._list, self.phase, self.failure = reading, made, phase, None
+            self._mapped = self._seen
+            self.version += 1
             self._changed.notify_all()
+
+    def _read_and_follow(self) -> None:
+        while not self._ending.is_set():
+            began = time.monotonic()
+            try:
+                self._seen = self._sizes()
+                self._read()
+            except _StoppedError:
+                return
+            except Exception as error:  # whatever it is, views that wait must hear of it
+                if not isinstance(error, KafkaWireError | OSError | MemoryError):
+                    _log.exception("%s cannot be read", self.title)
+                with self._changed:
+                    self.failure = str(error) or type(error).__name__
+                    self._changed.notify_all()
+            self._ending.wait(REST * (time.monotonic() - began))
+            while not self._ending.wait(LOOK_SECONDS) and not self._has_changed():
+                pass
 
     def _read(self) -> None:
         from kafkawire.inspect import Reading, learn_topics, read_captures, read_tables, traffic_table
 
-        try:
-            if sum(each.stat().st_size for each in self.paths) > 2 * FIRST:
-                self._set(read_captures(self.paths, bodies=False, first_bytes=FIRST), "headers")
-            reading = read_captures(self.paths, bodies=False)
+        is_first = self._reading is None
+        if is_first and sum(size for size, _ in self._seen) > 2 * FIRST:
+            self._set(read_captures(self.paths, bodies=False, first_bytes=FIRST), "headers")
+        reading = read_captures(self.paths, bodies=False)
+        if is_first or self.phase != "whole":
             self._set(reading, "bodies")
-            learn_topics(reading.topics, reading.conversations)
-            tables = read_tables(reading.conversations, reading.topics, progress=self._progress)
-            tables["transactions"] = traffic_table(tables)
-            whole = Reading(
-                tables, reading.conversations, reading.faults, reading.packets, reading.files, reading.topics
-            )
-            self._set(whole, "whole")
-        except _StoppedError:
+        learn_topics(reading.topics, reading.conversations)
+        self.done = 0
+        tables = read_tables(reading.conversations, reading.topics, progress=self._progress)
+        tables["transactions"] = traffic_table(tables)
+        whole = Reading(tables, reading.conversations, reading.faults, reading.packets, reading.files, reading.topics)
+        self._set(whole, "whole")
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        found = [each.stat() for each in self.paths]
+        return [(each.st_size, each.st_mtime_ns) for each in found]
+
+    def _has_changed(self) -> bool:
+        try:
+            return self._sizes() != self._seen
+        except OSError:  # a file that is gone has not changed; its tables stay
+            return False
+
+    def _check_sizes(self) -> None:
+        try:
+            is_cut = any(now < then for (now, _), (then, _) in zip(self._sizes(), self._mapped, strict=False))
+        except OSError:  # a file that was removed keeps its bytes as long as it is mapped
             return
-        except Exception as error:  # whatever it is, views that wait must hear of it
-            if not isinstance(error, KafkaWireError | OSError | MemoryError):
-                _log.exception("%s cannot be read", self.title)
-            with self._changed:
-                self.failure = str(error) or type(error).__name__
-                self._changed.notify_all()
+        if is_cut:
+            raise Problem(f"{self.title} was cut off or overwritten; it is read again", status=409)
 
     def _progress(self, count: int) -> None:
         self.done += count
-        if self._stop:
+        if self._ending.is_set():
             raise _StoppedError
 
 

@@ -95,6 +95,11 @@ class LiveSource:
         """The list of what is kept."""
         return self._current()[3]
 
+    @property
+    def version(self) -> int:
+        """A number that changes when an exchange is added."""
+        return self.done
+
     def findings(self) -> list[Finding]:
         """The findings of the rules over what is kept."""
         from kafkawire.inspect import find_incidents

@@ -55,7 +55,7 @@ class RunSource:
     """The output directory of a run."""
 
     letter: Final = "r"
-    phase, failure, done = "whole", None, 0
+    phase, failure, done, version = "whole", None, 0, 0
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).resolve()

@@ -9,13 +9,17 @@ const KINDS = { bytes, number, duration, moment, time: (us) => moment(us, "time"
 const RIGHT = ["bytes", "number", "duration"];
 
 /**
- * Rows that arrive in windows. A new `key` forgets what was loaded.
- * @param {string} key @param {(start: number, count: number) => Promise<{rows: any[], start: number}>} load
+ * Rows that arrive in windows. A new `key` forgets what was loaded; a new `version` shows it until it is loaded again.
+ * @param {string} key @param {(start: number, count: number) => Promise<{rows: any[], start: number}>} load @param {any} [version]
  */
-export function useWindows(key, load) {
+export function useWindows(key, load, version) {
   const state = useRef({ key: "" });
   const [, redraw] = useState(0);
-  if (state.current.key !== key) state.current = { key, known: new Map(), asked: new Set(), answer: state.current.answer };
+  const { current } = state;
+  if (current.key !== key || current.version !== version) {
+    const old = current.key !== key ? null : current.known.size ? current.known : current.old;
+    state.current = { key, version, old, known: new Map(), asked: new Set(), answer: current.answer };
+  }
   const own = state.current;
   const ask = (page) => {
     if (own.asked.has(page)) return;
@@ -29,14 +33,14 @@ export function useWindows(key, load) {
       settle(answer);
     }, (error) => settle(null, error));
   };
-  useEffect(() => ask(0), [key]);
+  useEffect(() => ask(0), [key, version]);
   return {
     answer: own.answer,
     failure: own.failure,
     row(index) {
       const row = own.known.get(index);
       if (row === undefined) setTimeout(() => ask(Math.floor(index / PAGE)), 0);
-      return row;
+      return row ?? own.old?.get(index);
     },
   };
 }

@@ -16,11 +16,11 @@ export function ExchangesView({ place, about, source, id }) {
   const [line, setLine] = useState(null);
   const [cursor, setCursor] = useState(0);
   const [tail, setTail] = useState(Boolean(source.live));
-  const key = JSON.stringify([id, filter, since, until, sort, down, state?.phase, source.live && state?.exchanges]);
+  const key = JSON.stringify([id, filter, since, until, sort, down]);
   const params = { filter, since, until, sort, down: down ? 1 : "" };
   const path = `/api/exchanges/${id}`;
   const ask = (more) => get(`${path}/rows`, { ...params, ...more });
-  const { answer, failure, row } = useWindows(key, (start, count) => ask({ start, count }));
+  const { answer, failure, row } = useWindows(key, (start, count) => ask({ start, count }), state?.version);
   const moved = useRef("");
 
   useEffect(() => {
@@ -30,7 +30,7 @@ export function ExchangesView({ place, about, source, id }) {
         const found = await get(path);
         if (over) return;
         setState(found);
-        if (found.phase !== "whole" || source.live) timer = setTimeout(look, LOOK);
+        timer = setTimeout(look, found.phase === "whole" && !source.live ? LOOK * 3 : LOOK);
       } catch { if (!over) timer = setTimeout(look, LOOK * 4); }
     };
     look();
@@ -40,7 +40,7 @@ export function ExchangesView({ place, about, source, id }) {
     let stale = false;
     if (state) get(`${path}/timeline`, params).then((found) => { if (!stale) setLine(found); }, () => {});
     return () => { stale = true; };
-  }, [key]);
+  }, [key, state?.version]);
   useEffect(() => {
     if (!at || moved.current === at || !answer) return;
     moved.current = at;
