@@ -217,6 +217,11 @@ def test_the_first_error_of_an_answer_is_named_with_its_place() -> None:
     )
     assert first_error(answer) == "LEADER_NOT_AVAILABLE (5) at topics[0].partitions[1], and 1 more"
     assert first_error(MetadataResponse(topics=[topic(partitions=[partition()])])) is None
+    later = MetadataResponse(topics=[topic(partitions=[partition()]) for _ in range(50)], error_code=7)
+    later.topics[40].partitions[0].error_code = 9
+    assert first_error(later) == "REQUEST_TIMED_OUT (7), and 1 more"
+    later.error_code = 0
+    assert first_error(later) == "REPLICA_NOT_AVAILABLE (9) at topics[40].partitions[0]"
 
 
 def test_the_environment_traces_clients_that_do_not_ask_for_it(

@@ -39,8 +39,7 @@ class Node(NamedTuple):
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionInfo:
+class PartitionInfo(NamedTuple):
     """A partition in the latest metadata; the leader is -1 if there is none."""
 
     partition: int
@@ -136,13 +135,13 @@ class Metadata:
                 partitions[each.partition_index] = old
                 continue
             partitions[each.partition_index] = PartitionInfo(
-                partition=each.partition_index,
-                leader=each.leader_id,
-                leader_epoch=each.leader_epoch,
-                replicas=tuple(each.replica_nodes),
-                isr=tuple(each.isr_nodes),
-                offline=tuple(each.offline_replicas),
-                error=each.error_code,
+                each.partition_index,
+                each.leader_id,
+                each.leader_epoch,
+                tuple(each.replica_nodes),
+                tuple(each.isr_nodes),
+                tuple(each.offline_replicas),
+                each.error_code,
             )
         self.topics[name] = TopicInfo(name, topic.topic_id, topic.is_internal, partitions)
         if topic.topic_id != NO_ID:

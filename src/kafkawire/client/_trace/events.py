@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kafkawire.client")
 _CREDENTIALS: Final = frozenset({"SaslAuthenticate"})
 _MOST_ERRORS: Final = 1000
+_ONLY_A_CODE: Final = (True, ())
 _numbers = count(1)
 Kind = Literal["request", "response", "closed", "failed"]
 
@@ -137,18 +139,31 @@ def first_error(message: Message) -> str | None:
 
 
 def _errors(value: Any, shape: Shape, place: str) -> Iterator[tuple[int, str]]:
-    for slot in shape.slots:
-        held = getattr(value, slot.attribute)
-        if slot.attribute == "error_code":
-            if held:
-                yield held, place
-        elif slot.shape is not None and held is not None:
-            path = f"{place}.{slot.attribute}" if place else slot.attribute
-            if isinstance(held, list):
-                for number, element in enumerate(held):
-                    yield from _errors(element, slot.shape, f"{path}[{number}]")
-            else:
-                yield from _errors(held, slot.shape, path)
+    has_code, within = _paths(shape)
+    if has_code and value.error_code:
+        yield value.error_code, place
+    for attribute, inner in within:
+        held = getattr(value, attribute)
+        if not held:
+            continue
+        path = f"{place}.{attribute}" if place else attribute
+        if not isinstance(held, list):
+            yield from _errors(held, inner, path)
+        elif _paths(inner) == _ONLY_A_CODE:  # the partitions of many topics, most of the time
+            for number, element in enumerate(held):
+                if element.error_code:
+                    yield element.error_code, f"{path}[{number}]"
+        else:
+            for number, element in enumerate(held):
+                yield from _errors(element, inner, f"{path}[{number}]")
+
+
+@cache
+def _paths(shape: Shape) -> tuple[bool, tuple[tuple[str, Shape], ...]]:
+    """Whether a struct has an error code, and its attributes whose structs have one, or lead to one."""
+    within = [(slot.attribute, slot.shape) for slot in shape.slots if slot.shape is not None]
+    leading = tuple((attribute, inner) for attribute, inner in within if any(_paths(inner)))
+    return any(slot.attribute == "error_code" for slot in shape.slots), leading
 
 
 def _identity(pending: PendingRequest, message: Message, parts: Sequence[bytes | memoryview]) -> dict[str, Any]:
