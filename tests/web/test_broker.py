@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import operator
+import socket
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.web.page_client import RunningPage
 
+from kafkawire.client import TraceEvent
 from kafkawire.client.blocking import Consumer, Producer
+from kafkawire.inspect import Asked
 from kafkawire.testing import RunningBroker
 from kafkawire.web import BrokerSource, PageOptions, Workspace
 from kafkawire.web._broker.messages import pretty
+from kafkawire.web._broker.source import MOST_BYTES, MOST_SENT
+from kafkawire.web._server.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,6 +199,46 @@ def test_the_requests_of_the_page_itself_are_shown_with_their_frames(shown: Runn
     document = shown.post("/api/bytes", {"source": "b1", "item": f"sent/{rows[0]['number']}"})
     assert [frame["kind"] for frame in document["frames"]] == ["request", "response"]
     assert document["faults"] == []
+
+
+def traced(kind: Any, number: int, size: int) -> TraceEvent:
+    return TraceEvent(
+        kind=kind,
+        time=0.0,
+        connection=1,
+        place="here",
+        client_id="c",
+        api="ApiVersions",
+        version=0,
+        correlation_id=number,
+        size=size,
+        parts=(bytes(size),),
+    )
+
+
+def test_the_frames_that_are_kept_are_bounded() -> None:
+    source = BrokerSource({"bootstrap_servers": "127.0.0.1:1"})
+    size = MOST_BYTES // 8
+    for number in range(20):
+        source._note(traced("request", number, 100))
+        source._note(traced("response", number, size))
+    rows = source.sent()
+    assert [row["number"] for row in rows] == list(range(20, 13, -1))
+    assert (rows[0]["request"], rows[0]["response"]) == (100, size)
+    with pytest.raises(Problem, match="sent/1 is not kept"):
+        source.open_bytes("sent/1", Asked())
+    for number in range(2 * MOST_SENT):
+        source._note(traced("response", number, 10))
+    assert len(source.sent()) == MOST_SENT
+
+
+def test_an_answer_of_two_parts_does_not_wait_for_the_acknowledgement_of_the_first(shown: RunningPage) -> None:
+    with socket.create_connection(("127.0.0.1", shown.server.port), 10) as made:
+        made.sendall(f"GET / HTTP/1.1\r\nhost: {shown.host}\r\n\r\n".encode())
+        assert made.recv(12) == b"HTTP/1.1 200"
+        served = [each.transport.get_extra_info("socket") for each in shown.server._server.server_state.connections]
+        assert served
+        assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in served)
 
 
 WRITES = (

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from kafkawire.client import EARLIEST, LATEST, TopicPartition
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.web._broker.source import BrokerSource, connected
+from kafkawire.web._broker.source import MESSAGES, BrokerSource, connected
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
 
@@ -55,6 +55,7 @@ async def topics(request: Request) -> Response:
         }
         for each in chosen[start : start + count]
     ]
+    source.prepare(MESSAGES)
     return answer({"total": len(known), "matched": len(chosen), "start": start, "rows": rows})
 
 

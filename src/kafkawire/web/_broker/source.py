@@ -2,32 +2,37 @@
 
 Rules:
 - Options of the client, credentials among them, stay here. They are never part of an answer.
-- The last MOST_SENT exchanges of the page itself are kept as messages, without those of credentials.
+- The last MOST_SENT exchanges of the page itself are kept, and at most MOST_BYTES of their frames, without credentials.
 - Lists are names first. Descriptions are asked for the rows in sight, and kept for a few seconds.
+- Modules are imported in a thread before they are needed: those of lists while the browser starts, those of messages
+  when a list was answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import deque
-from threading import Lock
+from importlib import import_module
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.client import Admin
 from kafkawire.exceptions import KafkaWireError
-from kafkawire.messages import api
 from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._server.problems import Problem
-from kafkawire.wire import encode_request, encode_response
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kafkawire.client import BulkReader, TraceEvent
     from kafkawire.inspect import Asked
 
 MOST_SENT: Final = 500
+MOST_BYTES: Final = 64 << 20
+LISTS: Final = tuple(f"kafkawire.web._broker.{name}" for name in ("listing", "message_routes", "writes"))
+MESSAGES: Final = ("kafkawire.web._broker.messages", "pyarrow.compute")
 _TIMEOUT_MS: Final = 8_000
 
 
@@ -49,10 +54,21 @@ class BrokerSource:
         self._starting = asyncio.Lock()
         self._reader: BulkReader | None = None
         self._reading = Lock()
-        self._sent: deque[dict[str, Any]] = deque(maxlen=MOST_SENT)
-        self._waiting: dict[tuple[int, int | None], TraceEvent] = {}
-        self._number = 0
+        self._sent: deque[dict[str, Any]] = deque()
+        self._waiting: dict[tuple[int, int | None], tuple[int | None, bytes]] = {}
+        self._number = self._bytes = 0
+        self._noting = Lock()
         self._kept: dict[Any, tuple[float, Any]] = {}
+
+    def listening(self) -> None:
+        """The server listens, and its first requests are about to come."""
+        self.prepare(LISTS)
+
+    def prepare(self, modules: Iterable[str]) -> None:
+        """Import modules in a thread."""
+        names = [each for each in modules if each not in sys.modules]
+        if names:
+            Thread(target=lambda: [import_module(each) for each in names], name="imports", daemon=True).start()
 
     def about(self) -> dict[str, Any]:
         return {"kind": "broker", "title": self.title, "first": ["topics"], "text": "a broker"}
@@ -109,42 +125,39 @@ class BrokerSource:
 
     def sent(self) -> list[dict[str, Any]]:
         """The exchanges of the page itself, the latest first."""
-        rows = list(self._sent)[::-1]
-        return [{name: value for name, value in row.items() if name not in ("asked", "answered")} for row in rows]
+        with self._noting:
+            rows = list(self._sent)[::-1]
+        return [{name: value for name, value in row.items() if name != "frames"} for row in rows]
 
     def open_bytes(self, item: str, _: Asked) -> Document:
         """The frames of an exchange of the page: `sent/7`."""
         from kafkawire.inspect import Asked, explain_request, explain_response
 
         number = item.removeprefix("sent/")
-        row = next((each for each in list(self._sent) if str(each["number"]) == number), None)
-        if row is None:
-            raise Problem(f"{item} is not kept any more; the last {MOST_SENT} exchanges are", status=404)
-        which, version, frames = api(row["api"]), row["version"], []
-        for message, is_request in ((row["asked"], True), (row["answered"], False)):
-            if message is None:
-                continue
-            if is_request:
-                made = encode_request(
-                    message, version=version, correlation_id=row["correlation"], client_id=self._config["client_id"]
-                )
-                frames.append(explain_request(bytes(made)))
-            else:
-                made = encode_response(message, api_key=which.key, version=version, correlation_id=row["correlation"])
-                frames.append(explain_response(bytes(made), which.key, version))
+        with self._noting:
+            row = next((each for each in self._sent if str(each["number"]) == number), None)
+        if row is None or not any(row["frames"]):
+            kept = f"the last {MOST_SENT} exchanges are, and {MOST_BYTES >> 20} MiB of frames without credentials"
+            raise Problem(f"{item} is not kept: {kept}", status=404)
+        asked, answered = row["frames"]
+        frames = [explain_request(asked)] if asked else []
+        if answered:
+            frames.append(explain_response(answered, row["api"], row["version"]))
         return Document(frames, Asked(), origin=Origin(f"sent by this page, {row['api']}"))
 
     def _note(self, event: TraceEvent) -> None:
-        key = (event.connection, event.correlation_id)
-        if event.kind == "request":
-            if len(self._waiting) > MOST_SENT:
-                self._waiting.clear()
-            self._waiting[key] = event
-            return
-        if event.kind != "response":
-            return
-        asked = self._waiting.pop(key, None)
-        self._number += 1
+        key, frame = (event.connection, event.correlation_id), event.frame or b""
+        with self._noting:
+            if event.kind == "request":
+                if len(self._waiting) > MOST_SENT:
+                    self._waiting.clear()
+                self._waiting[key] = event.size, frame
+            elif event.kind == "response":
+                self._number += 1
+                size, asked = self._waiting.pop(key, (None, b""))
+                self._keep_exchange(event, size, (asked, frame))
+
+    def _keep_exchange(self, event: TraceEvent, size: int | None, frames: tuple[bytes, bytes]) -> None:
         self._sent.append(
             {
                 "number": self._number,
@@ -153,14 +166,16 @@ class BrokerSource:
                 "api": event.api,
                 "version": event.version,
                 "correlation": event.correlation_id,
-                "request": None if asked is None else asked.size,
+                "request": size,
                 "response": event.size,
                 "wait": None if event.seconds is None else round(event.seconds * 1e6),
                 "error": event.error,
-                "asked": None if asked is None else asked.message,
-                "answered": event.message,
+                "frames": frames,
             }
         )
+        self._bytes += sum(map(len, frames))
+        while len(self._sent) > MOST_SENT or (self._bytes > MOST_BYTES and len(self._sent) > 1):
+            self._bytes -= sum(map(len, self._sent.popleft()["frames"]))
 
 
 async def connected(source: BrokerSource) -> Admin:

@@ -115,6 +115,9 @@ class PageServer:
             self._server.config.load()
             self._server.lifespan = self._server.config.lifespan_class(self._server.config)
             await self._server.startup(sockets=self._sockets)
+            for source in self.workspace.sources.values():
+                if hasattr(source, "listening"):
+                    source.listening()
             await self._server.main_loop()
             await self._server.shutdown(sockets=self._sockets)
         finally:
@@ -211,8 +214,8 @@ def _listen(host: str | None, port: int) -> list[socket.socket]:
 
 
 def _socket(host: str, port: int) -> socket.socket:
-    place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    made = socket.socket(place[0], socket.SOCK_STREAM)
+    place = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, socket.IPPROTO_TCP, socket.AI_PASSIVE)[0]
+    made = socket.socket(*place[:3])  # with the protocol, because asyncio sets TCP_NODELAY only where it is named
     try:
         claim_address(made)
         if place[0] == socket.AF_INET6:
