@@ -55,16 +55,15 @@ if TYPE_CHECKING:
     from kafkawire.log._segment import LOG as LOG_SUFFIX
     from kafkawire.log._segment import SUFFIXES as SEGMENT_SUFFIXES
     from kafkawire.log._segment import SWAP as SWAP_SUFFIX
-    from kafkawire.log._segment import FileRange
     from kafkawire.log._segment import stem as segment_stem
-    from kafkawire.log._segments import FoundTimestamp
+    from kafkawire.log._timestamps import FoundTimestamp, find_largest_timestamp, find_timestamp
     from kafkawire.log._txn_index import AbortedTransaction, decode_aborted
     from kafkawire.log._verification import ONGOING, Verification
     from kafkawire.log.config import LogConfig
     from kafkawire.log.directory import LogDirectory
     from kafkawire.log.errors import RecordError, RefusedRecordsError, RefusedTimestampsError
     from kafkawire.log.partition import Partition
-    from kafkawire.log.storage.files import DiskFiles, FileSystem
+    from kafkawire.log.storage.files import DiskFiles, FileRange, FileSystem
     from kafkawire.log.storage.memory import MemoryFiles
 
 
@@ -89,8 +88,7 @@ __all__ = [
 _HOMES = {
     "AppendResult": "_admission",
     "Flush": "_flush",
-    "FileRange": "_segment",
-    "FoundTimestamp": "_segments",
+    "FoundTimestamp": "_timestamps",
     "AbortedTransaction": "_txn_index",
     "LogConfig": "config",
     "LogDirectory": "directory",
@@ -99,6 +97,7 @@ _HOMES = {
     "RefusedTimestampsError": "errors",
     "Partition": "partition",
     "DiskFiles": "storage.files",
+    "FileRange": "storage.files",
     "FileSystem": "storage.files",
     "MemoryFiles": "storage.memory",
 }
@@ -131,6 +130,8 @@ _SHARED = {
     "decode_aborted": "_txn_index",
     "decode_snapshot": "_producer_snapshots",
     "dump_path": "_offline.dump",
+    "find_largest_timestamp": "_timestamps",
+    "find_timestamp": "_timestamps",
     "index_entries": "_offline.verify",
     "is_slow": "_admission",
     "keep_copy": "_repair.salvage",

@@ -61,6 +61,7 @@ NO_TIMESTAMP = -1
 ATTRIBUTES = 4  # the position in a payloads.Head
 SLOW_TO_PACK, SLOW_TO_UNPACK = 4096, 65536
 MOST_REPORTED = 100
+_PLAIN = ("producer", "uncompressed")  # compression.type under which a batch without compression is stored as it is
 LZ4_INDEPENDENT_BLOCKS = 0x20  # in the flags of a frame
 
 
@@ -148,6 +149,16 @@ def admit_unsequenced(data: Bytes, config: LogConfig) -> tuple[AdmittedBatch, in
     producer = ProducerBatch(head.producer_id, epoch, -1, -1, -1, -1, head.max_timestamp, True)
     rest = (memoryview(data)[ASSIGNED.size :],)
     return AdmittedBatch(size, rest, last_delta, head.max_timestamp, producer), head.producer_id, epoch
+
+
+def stores_as_is(size: int, config: LogConfig) -> bool:
+    """Whether settings and size let a batch without compression be stored as it is."""
+    return not config.log_append_time and config.compression_type in _PLAIN and size <= config.max_message_bytes
+
+
+def admit_own(data: Bytes, now: int) -> AdmittedBatch:
+    """A batch that this broker has just built, with one record of this time."""
+    return AdmittedBatch(len(data), (memoryview(data)[ASSIGNED.size :],), 0, now)
 
 
 def _upgraded(data: memoryview, config: LogConfig) -> bytes:

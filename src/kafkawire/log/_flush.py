@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kafkawire.log._leader_epochs import LeaderEpochs
-    from kafkawire.log._segment import Segment
-    from kafkawire.log._segments import Segments
+    from kafkawire.log._segment import Segment, Segments
     from kafkawire.log.storage.files import File, FileSystem
 
 

@@ -122,8 +122,10 @@ class Producers:
 
     def __init__(self, entries: Iterable[Producer] = ()) -> None:
         self._entries = {entry.producer_id: entry for entry in entries}
-        self._open = _open_transactions(self._entries.values())
-        self._closed: list[AbortedTransaction] = []
+        self.open = _open_transactions(self._entries.values())
+        """The offsets where open transactions start, by producer, the earliest first."""
+        self.ended: list[AbortedTransaction] = []
+        """Transactions that have ended, whose markers readers may not see yet."""
         self._expected: dict[int, ProducerBatch] = {}
         """The first batch that the disk refused of each unknown producer, by producer id."""
         self._verifications = Verifications()
@@ -252,7 +254,7 @@ class Producers:
             )
         entry.last_timestamp = batch.timestamp
         if batch.transactional and entry.transaction_start < 0:
-            entry.transaction_start = self._open[batch.producer_id] = batch.first_offset
+            entry.transaction_start = self.open[batch.producer_id] = batch.first_offset
             self._verifications.consume(batch.producer_id)
 
     def append_marker(self, marker: TransactionEnd) -> AbortedTransaction | None:
@@ -261,22 +263,22 @@ class Producers:
         entry = self._entry(marker.producer_id, marker.epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
         entry.last_timestamp = marker.timestamp
-        first = self._open.pop(marker.producer_id, NONE)
+        first = self.open.pop(marker.producer_id, NONE)
         entry.transaction_start = NONE
         if first == NONE:
             return None
-        stable = next(iter(self._open.values()), marker.offset + 1)
+        stable = next(iter(self.open.values()), marker.offset + 1)
         closed = AbortedTransaction(marker.producer_id, first, marker.offset, stable)
-        self._closed.append(closed)
+        self.ended.append(closed)
         return None if marker.commit else closed
 
     def first_unstable_offset(self, high_watermark: int) -> int | None:
         """The start of the earliest transaction that is open, or whose marker readers do not see yet."""
-        if self._closed and self._closed[0].last_offset < high_watermark:
-            self._closed = [closed for closed in self._closed if closed.last_offset >= high_watermark]
-        firsts = [closed.first_offset for closed in self._closed]
-        if self._open:
-            firsts.append(next(iter(self._open.values())))
+        if self.ended and self.ended[0].last_offset < high_watermark:
+            self.ended = [closed for closed in self.ended if closed.last_offset >= high_watermark]
+        firsts = [closed.first_offset for closed in self.ended]
+        if self.open:
+            firsts.append(next(iter(self.open.values())))
         return min(firsts, default=None)
 
     def expire(self, now: int, after_ms: int) -> list[int]:
@@ -302,7 +304,7 @@ class Producers:
                 self._entries.pop(producer_id, None)
             else:
                 self._entries[producer_id] = entry
-        self._open = _open_transactions(self._entries.values())
+        self.open = _open_transactions(self._entries.values())
 
     def _entry(self, producer_id: int, epoch: int) -> Producer:
         entry = self._entries.get(producer_id)

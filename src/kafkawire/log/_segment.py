@@ -1,26 +1,30 @@
-"""One segment of a partition: a log file, its indexes, and the range of offsets it covers.
+"""The segments of a partition: log files with their indexes, in the order of their offsets.
 
 Rules:
-- Only the last segment of a partition grows. Its size is kept in memory: bytes that a failed write left after it are
-  cut off before the next write.
-- Files are renamed before they are removed: a restart removes those named `.deleted`.
+- Base offsets rise; a segment covers the offsets up to the next one's base. There is always at least one.
+- Offsets may have gaps, within a segment and between two, where compaction removed records.
+- Only the last segment grows. Its size is kept in memory: bytes that a failed write left after it are cut off before
+  the next write.
+- Files are renamed before they are removed, so that a stop in between does not leave a part of a segment. A restart
+  removes those named `.deleted`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kafkawire._codec.parts import ExternalBytes
 from kafkawire.log._position_index import INDEX, TIME_INDEX, BatchSummary, Mark, PositionIndex
 from kafkawire.log._txn_index import AbortedIndex
+from kafkawire.log.storage.files import FileRange
 from kafkawire.records.walk import headers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from kafkawire.log._txn_index import AbortedTransaction
     from kafkawire.log.config import LogConfig
     from kafkawire.log.storage.files import Bytes, Entry, File, FileSystem
     from kafkawire.records import BatchHeader
@@ -38,30 +42,6 @@ def stem(offset: int) -> str:
     '00000000000000000042'
     """
     return f"{offset:020d}"
-
-
-@dataclass(frozen=True, slots=True)
-class FileRange(ExternalBytes):
-    """Bytes of a log file, ready for `sendfile`, and accepted as the records of a message.
-
-    It stays valid as long as it is held, even if the file is renamed or removed.
-    """
-
-    file: File
-    path: Path
-    position: int
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def fileno(self) -> int:
-        """The descriptor to send from; -1 if there is none, and `read` must be used."""
-        return self.file.fileno()
-
-    def read(self) -> memoryview:
-        """The bytes themselves."""
-        return memoryview(self.file.read(self.position, self.length))
 
 
 class Segment:
@@ -285,3 +265,114 @@ class Segment:
         """Remove all files, the log first."""
         for path in (self.path, *self._lookup.paths, self.aborted.path):
             self._files.remove(path)
+
+
+class LocatedBatch(NamedTuple):
+    """A batch and the segment it is in."""
+
+    segment: Segment
+    batch: BatchHeader
+
+
+class Segments:
+    """All segments of one partition."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def active(self) -> Segment:
+        """The segment that grows."""
+        return self._segments[-1]
+
+    @property
+    def sealed(self) -> list[Segment]:
+        """The segments that do not grow."""
+        return self._segments[:-1]
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def end_of(self, segment: Segment, log_end: int) -> int:
+        """The first offset after those that a segment covers."""
+        number = self._segments.index(segment) + 1
+        return self._segments[number].base_offset if number < len(self._segments) else log_end
+
+    def starting_at(self, offset: int) -> list[Segment]:
+        """The segment that covers an offset, and all after it."""
+        number = bisect_right(self._segments, offset, key=_base_offset)
+        return self._segments[max(0, number - 1) :]
+
+    def locate(self, offset: int) -> LocatedBatch | None:
+        """The first batch that ends at or after an offset."""
+        if offset >= self.active.base_offset:
+            batch = self.active.locate(offset)
+            return LocatedBatch(self.active, batch) if batch else None
+        for segment in self.starting_at(offset):
+            batch = segment.locate(offset)
+            if batch is not None:
+                return LocatedBatch(segment, batch)
+        return None
+
+    def read(self, offset: int, max_bytes: int, limit: int, log_end: int, *, min_one_batch: bool) -> FileRange:
+        """The bytes from the batch that holds an offset, up to the offset `limit`; see `Partition.read`."""
+        place = self.locate(offset) if offset < limit else None
+        if place is None or place.batch.base_offset >= limit:
+            return self.active.range(self.active.size, 0)
+        segment, batch = place
+        end = self.position_of(segment, limit, log_end)
+        length = min(max_bytes, end - batch.position)
+        if min_one_batch:
+            length = max(length, min(batch.size, end - batch.position))
+        return segment.range(batch.position, length)
+
+    def position_of(self, segment: Segment, offset: int, log_end: int) -> int:
+        """The position of the first batch from an offset on; the size of the segment if there is none."""
+        if offset >= log_end or offset >= self.end_of(segment, log_end):
+            return segment.size
+        batch = segment.locate(offset)
+        return batch.position if batch else segment.size
+
+    def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Aborted transactions with records between two offsets, by their markers."""
+        found = []
+        for segment in self.starting_at(start):
+            for entry in segment.aborted.entries:
+                if entry.last_offset >= start and entry.first_offset < end:
+                    found.append(entry)
+                if entry.last_stable_offset >= end:
+                    return found
+        return found
+
+    def add(self, segment: Segment) -> None:
+        self._segments.append(segment)
+
+    def detach(self, segments: Iterable[Segment]) -> None:
+        """Take segments out of the log; their files get names that a restart removes."""
+        gone = list(segments)
+        for segment in gone:
+            segment.rename("", DELETED)
+        self._segments = [segment for segment in self._segments if segment not in gone]
+
+    def drop(self, segments: Iterable[Segment]) -> None:
+        """Remove segments and their files."""
+        gone = list(segments)
+        self.detach(gone)
+        for segment in gone:
+            segment.remove()
+
+    def replace(self, old: list[Segment], new: list[Segment]) -> None:
+        """Replace neighbouring segments by others; the caller handles the files."""
+        number = self._segments.index(old[0])
+        self._segments[number : number + len(old)] = new
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset

@@ -12,40 +12,35 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kafkawire.log import _admission as admission
 from kafkawire.log import _recovery as recovery
-from kafkawire.log._admission import NO_TIMESTAMP, AdmittedBatch, AppendResult
 from kafkawire.log._cleanup.compaction import compaction
 from kafkawire.log._cleanup.retention import DiscardedSegment, delete_before, retention
 from kafkawire.log._cleanup.steps import run
 from kafkawire.log._flush import Durability, Flush
 from kafkawire.log._producers import TransactionEnd
-from kafkawire.log._segment import FileRange, Segment
-from kafkawire.log._segments import FoundTimestamp, Segments
+from kafkawire.log._segment import Segment, Segments
 from kafkawire.log._shutdown import close
+from kafkawire.log._timestamps import find_largest_timestamp, find_timestamp
 from kafkawire.log._truncation import HeldBatches, cut, undo
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.errors import storage_error, storage_errors
 from kafkawire.messages.errors import KafkaStorageError, OffsetOutOfRangeError, RecordBatchTooLargeError
 from kafkawire.records.control import ControlType, marker_batch
-from kafkawire.records.layout import ASSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from uuid import UUID
 
-    from kafkawire.log._cleanup.steps import BackgroundWork
+    from kafkawire.log._admission import AdmittedBatch, AppendResult
+    from kafkawire.log._timestamps import FoundTimestamp
     from kafkawire.log._txn_index import AbortedTransaction
     from kafkawire.log._verification import Verification
     from kafkawire.log.config import LogConfig
-    from kafkawire.log.storage.files import Bytes, FileSystem
-
-
-PLAIN: Final = ("producer", "uncompressed")
-"""The values of compression.type with which a batch without compression is stored as it is."""
+    from kafkawire.log.storage.files import Bytes, FileRange, FileSystem
 
 
 class Partition:
@@ -138,8 +133,8 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """The offset up to which readers of committed records see records."""
-        watermark = self.high_watermark
-        unstable = self.producers.first_unstable_offset(watermark)
+        watermark, producers = self.high_watermark, self.producers
+        unstable = producers.first_unstable_offset(watermark) if producers.open or producers.ended else None
         return watermark if unstable is None else min(unstable, watermark)
 
     @property
@@ -182,10 +177,12 @@ class Partition:
 
         Without `flush` the caller flushes when flush.messages requires it (`owes_flush`).
         """
-        append_time = now if self.config.log_append_time else NO_TIMESTAMP
+        append_time = now if self.config.log_append_time else admission.NO_TIMESTAMP
         known = self.producers.check_append(admitted, verification)
         if known is not None:
-            return AppendResult(known.first_offset, known.last_offset, known.timestamp, self.log_start_offset, True)
+            return admission.AppendResult(
+                known.first_offset, known.last_offset, known.timestamp, self.log_start_offset, True
+            )
         base = self.end_offset
         try:
             self._write(admitted, leader_epoch, now, hold=hold)
@@ -196,7 +193,7 @@ class Partition:
             raise
         if flush and self.owes_flush:
             self.flush()
-        return AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
+        return admission.AppendResult(base, self.end_offset - 1, append_time, self.log_start_offset)
 
     def write_held(self) -> None:
         """Write held batches; KafkaStorageError if any of them was lost, and undone, since the last call."""
@@ -211,19 +208,18 @@ class Partition:
         self.producers.check_epoch(producer_id, epoch)
         base = self.end_offset
         self._write([admitted], leader_epoch, self.clock())
-        return AppendResult(base, self.end_offset - 1, NO_TIMESTAMP, self.log_start_offset)
+        return admission.AppendResult(base, self.end_offset - 1, admission.NO_TIMESTAMP, self.log_start_offset)
 
     def append_own(self, batch: Bytes, now: int, *, leader_epoch: int = 0) -> AppendResult:
         """Append a batch that this broker has just built, with one record of this time: it is not checked again.
 
         It is admitted as others are if the settings of the log change what is stored, or if it may be too large.
         """
-        config = self.config
-        if config.log_append_time or config.compression_type not in PLAIN or len(batch) > config.max_message_bytes:
+        if not admission.stores_as_is(len(batch), self.config):
             return self.append(batch, leader_epoch=leader_epoch, flush=False)
         base = self.end_offset
-        self._write([AdmittedBatch(len(batch), (memoryview(batch)[ASSIGNED.size :],), 0, now)], leader_epoch, now)
-        return AppendResult(base, base, NO_TIMESTAMP, self.log_start_offset)
+        self._write([admission.admit_own(batch, now)], leader_epoch, now)
+        return admission.AppendResult(base, base, admission.NO_TIMESTAMP, self.log_start_offset)
 
     def append_marker(
         self,
@@ -240,19 +236,19 @@ class Partition:
         self.producers.check_marker(producer_id, epoch, coordinator_epoch, level)
         if not commit:
             self.aborted_transactions(base, base)  # the index must be readable, because an entry is added to it
-        kind = ControlType.COMMIT if commit else ControlType.ABORT
-        data = marker_batch(kind, producer_id, epoch, coordinator_epoch, now)
-        self._write([AdmittedBatch(len(data), (data[ASSIGNED.size :],), 0, now)], leader_epoch, now)
+        data = marker_batch(
+            ControlType.COMMIT if commit else ControlType.ABORT, producer_id, epoch, coordinator_epoch, now
+        )
+        self._write([admission.admit_own(data, now)], leader_epoch, now)
         aborted = self.producers.append_marker(TransactionEnd(producer_id, epoch, coordinator_epoch, commit, base, now))
         if aborted is not None:
             self.segments.active.aborted.append(aborted)
-        return AppendResult(base, base, NO_TIMESTAMP, self.log_start_offset)
+        return admission.AppendResult(base, base, admission.NO_TIMESTAMP, self.log_start_offset)
 
     def read(self, offset: int, max_bytes: int, *, up_to: int | None = None, min_one_batch: bool = True) -> FileRange:
         """The bytes from the batch that holds an offset, at most `max_bytes` of them, cut anywhere.
 
-        `up_to` is the offset to stop before; the default is the high watermark. With `min_one_batch` the first batch
-        is whole, whatever its size.
+        `up_to` is the offset to stop before (default: the high watermark). With `min_one_batch` the first is whole.
         """
         if not self.log_start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRangeError(
@@ -267,21 +263,11 @@ class Partition:
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
-        return run(self.finding_timestamp(timestamp))
-
-    def finding_timestamp(self, timestamp: int) -> BackgroundWork[FoundTimestamp | None]:
-        """The steps of `offset_for_timestamp`."""
-        with storage_errors(self.directory, "reading"):
-            return (yield from self.segments.find_timestamp(timestamp, self.log_start_offset))
+        return run(find_timestamp(self, timestamp))
 
     def largest_timestamp(self) -> FoundTimestamp | None:
         """The record with the largest timestamp."""
-        return run(self.finding_largest_timestamp())
-
-    def finding_largest_timestamp(self) -> BackgroundWork[FoundTimestamp | None]:
-        """The steps of `largest_timestamp`."""
-        with storage_errors(self.directory, "reading"):
-            return (yield from self.segments.find_largest_timestamp(self.log_start_offset))
+        return run(find_largest_timestamp(self))
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions that a reader of committed records needs for these offsets."""
@@ -409,9 +395,8 @@ class Partition:
         if size > config.segment_bytes:
             raise RecordBatchTooLargeError(f"batches of {size} bytes, segment.bytes is {config.segment_bytes}")
         try:
-            has_room = active.has_room(size, timestamp, last_offset, now, config)
+            if not active.has_room(size, timestamp, last_offset, now, config):
+                self.roll()
         except OSError as error:
             raise storage_error(active.path, "append", error) from error
-        if not has_room:
-            self.roll()
         return self.segments.active

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._ops import threads
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.log import find_largest_timestamp, find_timestamp
 from kafkawire.messages import ListOffsetsResponse
 from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
 
@@ -97,7 +98,7 @@ async def find_offset(log: Partition, timestamp: int, limit: int) -> tuple[int, 
         return log.log_start_offset, -1, log.epochs.epoch_at(log.log_start_offset)
     if timestamp in (TIERED, PENDING):
         return -1, -1, -1
-    search = log.finding_largest_timestamp() if timestamp == LARGEST else log.finding_timestamp(timestamp)
+    search = find_largest_timestamp(log) if timestamp == LARGEST else find_timestamp(log, timestamp)
     found = await threads.run(search)
     return (
         (-1, -1, -1) if found is None or found.offset >= limit else (found.offset, found.timestamp, found.leader_epoch)

@@ -38,6 +38,7 @@ from kafkawire.broker.share.partition import SharePartition
 from kafkawire.broker.share.sessions import ShareSessions
 from kafkawire.broker.share.state_log import StateLog
 from kafkawire.broker.share.stored import UNKNOWN, Change, ShareKey, ShareStates
+from kafkawire.log import find_timestamp
 from kafkawire.messages.errors import (
     CoordinatorNotAvailableError,
     FencedLeaderEpochError,
@@ -281,7 +282,7 @@ class Shares:
         duration = reset_duration(reset)
         if duration is None:
             return log.log_start_offset if reset == "earliest" else log.high_watermark
-        found = await threads.run(log.finding_timestamp(max(0, self._node.clock.now() - duration)))
+        found = await threads.run(find_timestamp(log, max(0, self._node.clock.now() - duration)))
         if found is None or found.offset >= log.high_watermark:
             raise OffsetNotAvailableError(f"no record of {hosted.topic.name}-{hosted.number} is younger than {reset}")
         return found.offset

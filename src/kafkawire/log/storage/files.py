@@ -18,11 +18,13 @@ import mmap
 import os
 from collections import OrderedDict
 from contextlib import suppress
+from dataclasses import dataclass
 from stat import S_ISDIR
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafkawire import _platforms as platforms
+from kafkawire._codec.parts import ExternalBytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,6 +98,30 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: Path) -> DirectoryLock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange(ExternalBytes):
+    """Bytes of a log file, ready for `sendfile`, and accepted as the records of a message.
+
+    It stays valid as long as it is held, even if the file is renamed or removed.
+    """
+
+    file: File
+    path: Path
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def fileno(self) -> int:
+        """The descriptor to send from; -1 if there is none, and `read` must be used."""
+        return self.file.fileno()
+
+    def read(self) -> memoryview:
+        """The bytes themselves."""
+        return memoryview(self.file.read(self.position, self.length))
 
 
 class DirectoryLock(Protocol):
