@@ -123,12 +123,15 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, count: int) -> None:
         received = self._received
         self.active = now = self._server.loop.time()
-        if received.held:
+        begins = not received.held
+        if not begins:
             self._rate.add(count, now)
-        else:
+        elif count >= RECORDED:
             self._rate.restart(now, count)
         received.add(count)
         self._proceed()
+        if begins and count < RECORDED and received.held:  # most small reads are whole frames
+            self._rate.restart(now, count)
 
     def pause_writing(self) -> None:
         self._unsent = True
