@@ -25,7 +25,7 @@ from kafkawire._lazy import load_when_asked
 if TYPE_CHECKING:
     from kafkawire.inspect._capture.connections import Capture, FileFacts, open_capture
     from kafkawire.inspect._capture.files import Bytes as CaptureBytes
-    from kafkawire.inspect._capture.files import is_packed, map_file, map_stream
+    from kafkawire.inspect._capture.files import is_packed, map_file, map_stream, outlive_cuts
     from kafkawire.inspect._capture.packets import CaptureError
     from kafkawire.inspect._diagnose.aggregates import (
         BatchAggregates,
@@ -245,6 +245,7 @@ _SHARED = {
     "map_stream": "_capture.files",
     "new_names": "_tables.old_names",
     "open_capture": "_capture.connections",
+    "outlive_cuts": "_capture.files",
     "packets_to_pcap": "_hexdump.packets",
     "partition_rows": "_tables.partitions",
     "place_of": "_diagnose.aggregates",

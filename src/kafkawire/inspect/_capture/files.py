@@ -18,6 +18,8 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from kafkawire import _native as implementation
+from kafkawire.inspect._capture import cut_files as reference
 from kafkawire.inspect._capture.packets import CaptureError
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ LZ4: Final = b"\x04\x22\x4d\x18"
 _ARCHIVES: Final = {b"PK\x03\x04": "unzip", b"7z\xbc\xaf": "7z x", b"\x1f\x9d": "uncompress", b"\x1f\xa0": "uncompress"}
 UNPACKED_LIMIT: Final = 64 << 30
 _PIECE: Final = 1 << 20
+_cut_files = implementation.load("kafkawire.inspect._capture._cut_files", reference.__name__)
+
+
+def outlive_cuts() -> bool:
+    """From now on, parts of mapped files that others cut off read as zeros; returns whether this form can do that."""
+    return bool(_cut_files.outlive_cuts())
 
 
 def map_file(path: str | Path, *, limit: int = UNPACKED_LIMIT) -> Bytes:

@@ -4,10 +4,10 @@ Rules:
 - The first exchanges come from the first FIRST bytes of a large capture. All follow when the headers are read, and
   errors, topics and findings with the bodies.
 - Files of log directories that are given with the captures name topics by their ids.
-- A file that changes is read again, after a rest of REST times as long as the last reading took. If that fails, the
-  tables that are there stay, beside the failure.
-- Files are mapped into memory, where a page that was cut off ends the process. So their sizes are checked before bytes
-  are read.
+- A file that changes is read again, after a rest: as long as the last reading took, and at least REST times its
+  processor time. If that fails, the tables that are there stay, beside the failure.
+- Files are mapped into memory, and others may cut them off. The missing bytes then read as zeros, and the file is read
+  again. An exchange of a file that is shorter than it was is refused.
 """
 
 from __future__ import annotations
@@ -151,8 +151,11 @@ class CaptureSource:
             self._changed.notify_all()
 
     def _read_and_follow(self) -> None:
+        from kafkawire.inspect import outlive_cuts
+
+        outlive_cuts()
         while not self._ending.is_set():
-            began = time.monotonic()
+            began, used = time.monotonic(), time.thread_time()
             try:
                 self._seen = self._sizes()
                 self._read()
@@ -164,7 +167,7 @@ class CaptureSource:
                 with self._changed:
                     self.failure = str(error) or type(error).__name__
                     self._changed.notify_all()
-            self._ending.wait(REST * (time.monotonic() - began))
+            self._ending.wait(max(time.monotonic() - began, REST * (time.thread_time() - used)))
             while not self._ending.wait(LOOK_SECONDS) and not self._has_changed():
                 pass
 

@@ -114,8 +114,9 @@ class LogSource:
         return Document([explain_records(data, topic=topic)], Asked("records", topic=topic), origin=origin)
 
     def _read(self) -> None:
-        from kafkawire.inspect import read_directories
+        from kafkawire.inspect import outlive_cuts, read_directories
 
+        outlive_cuts()
         try:
             tables = read_directories(self.roots, progress=self._progress)
             with self._changed:
