@@ -65,7 +65,7 @@ def test_a_filter_is_applied_while_it_is_typed_and_kept_in_the_address(visitor: 
 
 def test_the_timeline_can_be_brushed(visitor: Visitor) -> None:
     tab = visitor.go("/c1/exchanges")
-    over = tab.locator(".timeline .u-over")
+    over = tab.locator(".timeline svg")
     expect(over).to_be_visible()
     box = over.bounding_box()
     assert box is not None

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from kafkawire._look import charts
+from kafkawire._look.series import Bars, OverTime, Ranges, Steps
 from kafkawire.spark._pipeline.summary import SegmentsSummary
-from kafkawire.spark._report import charts
-from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
+from kafkawire.spark._report.chapters import Chapter, Grid, headings
 from kafkawire.spark._report.page import page
 
 NASTY = "</script><script>alert(1)</script><!--"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from kafkawire.spark._report.chapters import Steps
+    from kafkawire._look.series import Steps
 
 SHOWN: Final = 25
 OTHER: Final = "other"

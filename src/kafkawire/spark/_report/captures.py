@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
+from kafkawire._look.series import Bars, OverTime, Ranges, Steps
 from kafkawire.messages.errors import ErrorCode, error
 from kafkawire.spark._report.aggregates import (
     OTHER,
@@ -23,7 +24,7 @@ from kafkawire.spark._report.aggregates import (
     sums_over_time,
     top_keys,
 )
-from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, Steps, headings
+from kafkawire.spark._report.chapters import Chapter, Grid, headings
 from kafkawire.spark._report.transactions import transaction_chapters
 
 if TYPE_CHECKING:

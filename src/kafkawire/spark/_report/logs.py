@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
+from kafkawire._look.series import Bars, OverTime, Steps
 from kafkawire.spark._pipeline.totals import known_sum, known_time
 from kafkawire.spark._report.aggregates import SHOWN, compression_chapter, percentiles, sums_over_time, top_keys
-from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Steps, headings
+from kafkawire.spark._report.chapters import Chapter, Grid, headings
 from kafkawire.spark._report.old_formats import old_format_chapters
 from kafkawire.spark._report.transactions import transaction_chapters
 

@@ -19,16 +19,20 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
-from kafkawire._theme import theme_css
-from kafkawire.spark._report import charts
-from kafkawire.spark._report.chapters import Bars, Chapter, Grid, OverTime, Ranges, headings, moment, show
+from kafkawire._look import charts
+from kafkawire._look.amounts import moment, show
+from kafkawire._look.document import card_of_finding, document
+from kafkawire._look.elements import Element, element
+from kafkawire._look.series import Bars, OverTime, Ranges
+from kafkawire.spark._report.chapters import Chapter, Grid, headings
 from kafkawire.spark._report.evidence import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kafkawire._look.amounts import Unit
     from kafkawire.spark._pipeline.summary import Summary
-    from kafkawire.spark._report.chapters import Block, Unit
+    from kafkawire.spark._report.chapters import Block
 
 _NUMBERS: Final = ("count", "bytes", "us", "share")
 _TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
@@ -61,24 +65,20 @@ def page(
     numbers = summary.as_dict()
     title = _TITLES[source["kind"]]
     marks, known = _marks(findings), _exchanges(chapters)
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-        f"<title>{title} - kafkawire</title>",
-        f"<style>{theme_css()}{(resources / 'report.css').read_text('utf-8')}</style></head><body>",
-        f"<header><h1>{title}</h1><p>{_where(source, summary)}</p>",
-        _navigation(chapters),
+    body = [
+        f'<main class="sheet"><h1>{title}</h1><p class="where">{_where(source, summary)}</p>',
         _tiles(numbers),
-        "</header><main>",
         *_findings(source, summary, findings, known),
         *(part for chapter in chapters for part in _chapter(chapter, marks)),
-        "</main>",
         f"<footer>kafkawire {escape(__version__)}, {moment(int(started * 1000))[:-4]} UTC.",
-        " The tables of these numbers are in the directory of this file. All times are UTC.</footer>",
-        f'<script type="application/json" id="data">{_data(numbers, findings, chapters)}</script>',
-        f"<script>{(resources / 'report.js').read_text('utf-8')}</script></body></html>\n",
+        " The tables of these numbers are in the directory of this file. All times are UTC.</footer></main>",
     ]
-    return "\n".join(parts)
+    scripts = (
+        f'<script type="application/json" id="data">{_data(numbers, findings, chapters)}</script>'
+        f"<script>{(resources / 'report.js').read_text('utf-8')}</script>"
+    )
+    parts = [(name, _anchor(name)) for name in ("Findings", *(chapter.title for chapter in chapters))]
+    return document(title, parts, "\n".join(body), (resources / "report.css").read_text("utf-8"), scripts)
 
 
 def _data(numbers: Mapping[str, Any], findings: object, chapters: Sequence[Chapter]) -> str:
@@ -96,15 +96,9 @@ def _where(source: Mapping[str, Any], summary: Summary) -> str:
     return span + escape(f"{places} at {source['servers']}" if "servers" in source else places)
 
 
-def _navigation(chapters: Sequence[Chapter]) -> str:
-    names = ["Findings", *(chapter.title for chapter in chapters)]
-    links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in names)
-    return f"<nav>{links}</nav>"
-
-
 def _tiles(numbers: Mapping[str, Any]) -> str:
     tiles = "".join(
-        f"<div><dt>{text}</dt><dd>{show(numbers[name], unit)}</dd></div>"
+        f'<div class="card"><dt>{text}</dt><dd>{show(numbers[name], unit)}</dd></div>'
         for name, text, unit in _TILES
         if numbers.get(name) is not None
     )
@@ -140,7 +134,7 @@ def _findings(
     yield f"<p>{', '.join(counts)}.{more}</p>"
     if hidden:
         rules = sorted(summary.rules.items(), key=lambda item: -item[1])
-        yield f'<div class="block">{_table(Grid("rules", headings("rule | findings:count"), rules))}</div>'
+        yield f'<div class="card block">{_table(Grid("rules", headings("rule | findings:count"), rules))}</div>'
     for number, finding in enumerate(findings):
         yield _finding(source, number, finding, known)
     yield "</section>"
@@ -161,18 +155,11 @@ def _marks(findings: Sequence[Mapping[str, Any]] | None) -> list[charts.Mark]:
 
 
 def _finding(source: Mapping[str, Any], number: int, finding: Mapping[str, Any], known: set[str]) -> str:
-    doubt = '<span class="soft">suspected</span>' if finding["certainty"] != "proven" else ""
-    facts = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in _facts(finding))
-    facts += _evidence(finding, known)
+    facts: list[tuple[str, Element | str]] = [*_facts(finding)]
     command = _command(source, finding)
     if command:
-        facts += f"<div><dt>every byte</dt><dd><code>{escape(command)}</code></dd></div>"
-    level = finding["level"]
-    return (
-        f'<article class="finding {level}" id="finding-{number}"><h3><span class="badge">{level}</span>'
-        f"{escape(finding['rule'])}{doubt}</h3><p>{escape(finding['text'])}</p>"
-        f'<p class="advice">{escape(finding["advice"])}</p><dl>{facts}</dl></article>'
-    )
+        facts.append(("every byte", element("code", command)))
+    return card_of_finding(finding, facts, list(_evidence(finding, known)), f"finding-{number}")
 
 
 def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -185,16 +172,16 @@ def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "time", first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
 
 
-def _evidence(finding: Mapping[str, Any], known: set[str]) -> str:
-    """The exchanges of a finding; those that the page has are links."""
+def _evidence(finding: Mapping[str, Any], known: set[str]) -> Iterator[Element | str]:
+    """The exchanges of a finding, as CONN/SEQ; those that the page has are links."""
     evidence = finding["evidence"] or []
-    if not evidence:
-        return ""
     names = [f"{each['conn_id']}/{each['seq']}" for each in evidence[:LISTED]]
-    shown = ", ".join(f'<a href="#{_place(name)}">{name}</a>' if name in known else name for name in names)
+    for number, name in enumerate(names):
+        yield ", " if number else ""
+        yield element("a", name, href=f"#{_place(name)}") if name in known else name
     total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
-    more = f" and {total - len(names)} more" if total > len(names) else ""
-    return f"<div><dt>exchanges (conn_id/seq)</dt><dd>{shown}{more}</dd></div>"
+    if total > len(names):
+        yield f" and {total - len(names)} more"
 
 
 def _command(source: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
@@ -211,7 +198,7 @@ def _chapter(chapter: Chapter, marks: Sequence[charts.Mark]) -> Iterator[str]:
         yield f"<p>{escape(chapter.text)}</p>"
     for block in chapter.blocks:
         heading = f"<h3>{escape(block.title)}</h3>" if block.title else ""
-        yield f'<div class="block">{heading}{_drawn(block, marks)}</div>'
+        yield f'<div class="card block">{heading}{_drawn(block, marks)}</div>'
     yield "</section>"
 
 
@@ -229,7 +216,7 @@ def _table(grid: Grid) -> str:
     if not grid.rows:
         return f'<p class="soft">{escape(grid.empty)}</p>'
     kinds = [
-        "number" if unit in _NUMBERS else "moment" if unit == "ms" else "code" if unit == "code" else "text"
+        "right" if unit in _NUMBERS else "moment" if unit == "ms" else "code" if unit == "code" else "text"
         for _, unit in grid.columns
     ]
     head = "".join(
@@ -246,8 +233,8 @@ def _table(grid: Grid) -> str:
         + "</tr>"
         for row in grid.rows
     )
-    wide = ' class="wide"' if len(grid.columns) > _MANY else ""
-    return f"<table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    many = " many" if len(grid.columns) > _MANY else ""
+    return f'<table class="plain{many}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def _row_id(grid: Grid, row: Sequence[Any]) -> str:

@@ -1,7 +1,7 @@
 for (const table of document.querySelectorAll("table")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
-    const numeric = head.classList.contains("number") || head.classList.contains("moment");
+    const numeric = head.classList.contains("right") || head.classList.contains("moment");
     const now = head.getAttribute("aria-sort");
     const up = now ? now === "descending" : !numeric;
     heads.forEach(other => other.removeAttribute("aria-sort"));

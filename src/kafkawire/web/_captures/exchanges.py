@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from kafkawire._look.series import Steps
 from kafkawire.messages.errors import error
 from kafkawire.web._captures.fields import exchange_fields, exchange_key
 from kafkawire.web._filter.language import parse
@@ -148,10 +149,9 @@ class ExchangeList:
         rows, times = rows[times >= 0], times[times >= 0]
         if not len(times):
             return {"start": None, "step": 0, "counts": [], "errors": [], "p50": [], "p99": []}
-        first, last = int(times.min()), int(times.max())
-        step = max(1, -(-(last - first + 1) // max(1, min(buckets, _BUCKETS * 4))))
-        number = (times - first) // step
-        size = int(number.max()) + 1
+        steps = Steps.over(int(times.min()) // 1000, int(times.max()) // 1000, max(2, min(buckets, _BUCKETS * 4)))
+        first, step, size = steps.start * 1000, steps.step * 1000, steps.count
+        number = np.minimum((times - first) // step, size - 1)
         bad = np.asarray(self.table["bad"])[rows]
         waits = np.asarray(pc.fill_null(self.table["wait_us"], -1))[rows]
         p50, p99 = _percentiles(number, waits, size)

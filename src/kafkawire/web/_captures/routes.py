@@ -84,8 +84,15 @@ def rows(request: Request) -> Response:
 
 
 def timeline(request: Request) -> Response:
-    """The exchanges of a view over time."""
-    return answer(_source(request).exchanges.timeline(view_in(request), max(1, number_in(request, "buckets", 240))))
+    """The exchanges of a view over time; with `width`, also drawn."""
+    found = _source(request).exchanges.timeline(view_in(request), max(1, number_in(request, "buckets", 240)))
+    width = number_in(request, "width")
+    if not width or found["start"] is None:
+        return answer(found)
+    from kafkawire.web._captures.timeline import drawing
+
+    kind, zone = text_in(request, "chart", "count"), number_in(request, "zone")
+    return answer(found | drawing(found, kind, min(max(width, 240), 8_000), zone))
 
 
 def fields(request: Request) -> Response:

@@ -17,12 +17,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
-from kafkawire._theme import theme_css
+from kafkawire._look.document import card_of_finding, document
+from kafkawire._look.elements import element
 from kafkawire.inspect import explain_walk, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kafkawire._look.elements import Element
     from kafkawire.inspect import ExplainedNode, ExplainedSpace, Explanation, Finding
 
 MOST_ROWS: Final = 20_000
@@ -44,39 +46,41 @@ def html_of_findings(
 ) -> str:
     """A page with findings, and the frames that prove them; a frame is headed by its exchange."""
     places = {heading.partition(" ")[0]: number for number, (heading, _) in reversed(list(enumerate(frames)))}
-    cards = "".join(_finding(each, places) for each in findings) or "<p>The rules found nothing.</p>"
+    cards = "".join(_finding(*each, places) for each in enumerate(findings)) or "<p>The rules found nothing.</p>"
     shown = "".join(_frame(number, *each, with_values) for number, each in enumerate(frames))
-    return _page(title, f"<section>{cards}</section>{shown}", with_values)
+    parts = [("Findings", "findings")]
+    if frames:
+        parts.append(("Frames", "frame0"))
+    found = f"<h2>{len(findings)} finding{'' if len(findings) == 1 else 's'}</h2>"
+    return _page(title, f'<section id="findings">{found}{cards}</section>{shown}', with_values, parts)
 
 
-def _page(title: str, body: str, with_values: bool) -> str:
+def _page(title: str, body: str, with_values: bool, parts: Sequence[tuple[str, str]] = ()) -> str:
     resources = files("kafkawire.web") / "static" / "export"
     script = (resources / "linked.js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
     blanked = "" if with_values else " Keys and values of records are blanked."
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="content-security-policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} - kafkawire</title>"
-        f"<style>{theme_css()}{(resources / 'linked.css').read_text('utf-8')}</style></head><body>"
-        f"<header><h1>{escape(title)}</h1><p>kafkawire {escape(__version__)}.{blanked}</p></header><main>{body}</main>"
-        f"<script>{script}</script></body></html>\n"
+    head = f'<h1>{escape(title)}</h1><p class="soft">kafkawire {escape(__version__)}.{blanked}</p>'
+    return document(
+        title,
+        parts,
+        f'<main class="sheet">{head}{body}</main>',
+        (resources / "linked.css").read_text("utf-8"),
+        f"<script>{script}</script>",
+        policy,
     )
 
 
-def _finding(each: Finding, places: dict[str, int]) -> str:
-    names = [f"{place['conn_id']}/{place['seq']}" for place in each.evidence]
-    links = " ".join(f'<a href="#frame{places[name]}">{name}</a>' if name in places else name for name in names)
-    doubt = "" if each.certainty == "proven" else " (suspected)"
-    where = f"<p>connection {each.conn_id}, {escape(each.connection)}</p>" if each.connection else ""
-    proof = f"<p>proven by {links}</p>" if names else ""
-    heading = f"<h2><b>{each.level}</b> {escape(each.rule)}{doubt}</h2>"
-    return (
-        f'<article class="{each.level}">{heading}<p>{escape(each.text)}</p>'
-        f"<p>&rarr; {escape(each.advice)}</p>{where}{proof}</article>"
-    )
+def _finding(number: int, each: Finding, places: dict[str, int]) -> str:
+    proof: list[Element | str] = []
+    for name in (f"{place['conn_id']}/{place['seq']}" for place in each.evidence):
+        proof += [", "] if proof else []
+        proof.append(element("a", name, href=f"#frame{places[name]}") if name in places else name)
+    facts: list[tuple[str, Element | str]] = []
+    if each.connection:
+        facts.append(("connection", f"{each.conn_id}, {each.connection}"))
+    return card_of_finding(each.row(), facts, proof, f"finding-{number}")
 
 
 def _frame(number: int, heading: str, frame: Explanation, with_values: bool) -> str:
@@ -113,7 +117,7 @@ def _frame(number: int, heading: str, frame: Explanation, with_values: bool) -> 
     tree = f'<div class="tree" role="table" aria-label="Fields">{"".join(rows)}{more}</div>'
     return (
         f'<section class="frame" id="frame{number}"><h2>{escape(heading)} {small}</h2>'
-        f'<div class="both">{tree}<div class="panes">{panes}</div></div></section>'
+        f'<div class="both card">{tree}<div class="panes">{panes}</div></div></section>'
     )
 
 

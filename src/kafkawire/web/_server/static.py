@@ -1,9 +1,8 @@
 """The files of the page, kept in memory: read and packed once, when they are first asked for.
 
 Rules:
-- The style is one sheet: the shared variables, the sheets of STYLES, and the vendored ones.
+- The style is one sheet: that of all documents, and the sheets of STYLES.
 - The page names the modules that its start needs, and those that they import. The browser asks for all of them at once.
-- A vendored script that sets a global name is served as a module that exports this name.
 - Only files that are below the directory at the first request are served.
 """
 
@@ -19,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kafkawire._theme import theme_css
+from kafkawire._look.document import icon_svg, style_css
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,7 +32,6 @@ _KINDS: Final = {
 }
 STYLES: Final = ("app/page.css", "components/lists.css", "components/bytes.css", "components/charts.css")
 _FIRST: Final = ("app/main.js", "views/start.js")
-_GLOBALS: Final = {"vendor/uplot.js": "uPlot"}
 _IMPORT: Final = re.compile(r'^(?:import|export) [^"]*? from "([^"]+)";', re.MULTILINE)
 _LEAST: Final = 400
 
@@ -54,6 +52,11 @@ async def page(request: Request) -> Response:
 async def style(request: Request) -> Response:
     """The style sheet of the page."""
     return _answer(request, _style())
+
+
+async def icon(request: Request) -> Response:
+    """The icon of the page."""
+    return _answer(request, _icon())
 
 
 async def file(request: Request) -> Response:
@@ -94,16 +97,18 @@ def _page() -> Prepared:
 
 @cache
 def _style() -> Prepared:
-    sheets = [theme_css(), *((_STATIC / name).read_text("utf-8") for name in (*STYLES, "vendor/uplot.css"))]
+    sheets = [style_css(), *((_STATIC / name).read_text("utf-8") for name in STYLES)]
     return _prepared(".css", "\n".join(sheets).encode())
 
 
 @cache
+def _icon() -> Prepared:
+    return _prepared(".svg", icon_svg().encode())
+
+
+@cache
 def _file(name: str) -> Prepared:
-    data = (_STATIC / name).read_bytes()
-    if name in _GLOBALS:
-        data += b"\nexport { %s };\n" % _GLOBALS[name].encode()
-    return _prepared(Path(name).suffix, data)
+    return _prepared(Path(name).suffix, (_STATIC / name).read_bytes())
 
 
 def _prepared(suffix: str, data: bytes) -> Prepared:
@@ -119,4 +124,9 @@ def _answer(request: Request, prepared: Prepared) -> Response:
     return Response(prepared.data, media_type=prepared.kind)
 
 
-ROUTES: Final = [Route("/", page), Route("/style.css", style), Route("/static/{name:path}", file)]
+ROUTES: Final = [
+    Route("/", page),
+    Route("/style.css", style),
+    Route("/icon.svg", icon),
+    Route("/static/{name:path}", file),
+]

@@ -52,7 +52,7 @@ function Page() {
   const current = place.parts[0] === "bytes" ? place.parts[1] : place.parts[0];
 
   return html`<header class="bar">
-      <a class="mark" href="#/" title="Start page"><img src="/static/app/icon.svg" alt="" width="20" height="20" /><span>kafkawire</span></a>
+      <a class="mark" href="#/" title="Start page"><img src="/icon.svg" alt="" width="20" height="20" /><span>kafkawire</span></a>
       <nav aria-label="Sources">
         ${sources.map((each) => html`<a key=${each.id} href=${link([each.id, ...(each.first ?? [])])} aria-current=${current === each.id ? "page" : undefined} title=${each.title}>${each.title}</a>`)}
         <a href="#/bytes" aria-current=${["bytes", "diff"].includes(place.parts[0]) && !sources.some((each) => each.id === current) ? "page" : undefined}>Bytes</a>

@@ -1,66 +1,17 @@
-// Exchanges over time with uPlot: counts, errors and percentiles; dragging selects a span.
-import { duration, html, moment, number, useEffect, useLayoutEffect, useRef } from "../lib.js";
+// Exchanges over time: the server draws the chart as it draws those of reports; dragging selects a span.
+import { duration, h, html, moment, number } from "../lib.js";
+import { useBrush } from "./brush.js";
 
-/** @param {string} name */
-const colour = (name) => {
-  const probe = document.createElement("span");
-  probe.style.color = `var(${name})`;
-  document.body.append(probe);
-  const found = getComputedStyle(probe).color;
-  probe.remove();
-  return found;
-};
+/** An element of the server: its tag, its attributes and its children. @param {[string, any, any[]]|string} one */
+export const drawn = (one) => (typeof one === "string" ? one : h(one[0], one[1], one[2].map(drawn)));
 
-/** @param {{data: any, onSpan: (since: string, until: string) => void, kind: "count"|"wait", height?: number}} props */
-export function Timeline({ data, onSpan, kind, height = 96 }) {
-  const place = useRef(null);
-  const plot = useRef(null);
-  const latest = useRef(onSpan);
-  latest.current = onSpan;
-  const draw = async () => {
-    const { uPlot } = await import("../vendor/uplot.js");
-    if (!place.current || !data?.start) return;
-    plot.current?.destroy();
-    const start = Number(BigInt(data.start)) / 1e6, step = data.step / 1e6;
-    const times = data.counts.map((_, at) => start + at * step);
-    const soft = colour("--soft"), line = colour("--line");
-    const series = kind === "count"
-      ? [[data.counts, "exchanges", "--s0"], [data.errors, "errors", "--s3"]]
-      : [[data.p50, "p50", "--s1"], [data.p99, "p99", "--s2"]];
-    const bars = uPlot.paths.bars({ size: [0.9, 40], align: 1 });
-    const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: "11px system-ui" };
-    plot.current = new uPlot({
-      width: place.current.clientWidth, height, padding: [6, 8, 0, 0], legend: { show: false },
-      tzDate: (ts) => (localStorage.getItem("zone") === "local" ? new Date(ts * 1000) : uPlot.tzDate(new Date(ts * 1000), "Etc/UTC")),
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
-      axes: [{ ...axis, size: 24, space: 90, values: (_, marks) => marks.map((mark) => moment(Math.round(mark * 1e6), "time").slice(0, step < 1 ? 12 : 8)) }, { ...axis, size: 52, values: (_, values) => values.map((value) => (kind === "count" ? number(value) : duration(value))) }],
-      scales: { x: { time: true, range: [times[0], times[times.length - 1] + step] }, y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
-      series: [{}, ...series.map(([, label, name]) => (kind === "count"
-        ? { label, fill: colour(name), stroke: colour(name), width: 0, paths: bars, points: { show: false } }
-        : { label, stroke: colour(name), width: 1.5, spanGaps: true, points: { show: times.length < 40, size: 4 } }))],
-      hooks: {
-        setSelect: [(own) => {
-          if (own.select.width < 4) return;
-          const since = own.posToVal(own.select.left, "x"), until = own.posToVal(own.select.left + own.select.width, "x");
-          latest.current(String(Math.floor(since * 1e6)), String(Math.ceil(until * 1e6)));
-        }],
-        setCursor: [(own) => {
-          const at = own.cursor.idx;
-          const said = place.current?.nextElementSibling;
-          if (said) said.textContent = at === null || at === undefined ? "" : describe(data, at, kind);
-        }],
-      },
-    }, [times, ...series.map(([values]) => values)], place.current);
-  };
-  useEffect(() => { draw(); }, [data, kind]);
-  useLayoutEffect(() => {
-    const watch = new ResizeObserver(() => plot.current?.setSize({ width: place.current.clientWidth, height }));
-    watch.observe(place.current);
-    const again = () => draw();
-    addEventListener("theme", again);
-    return () => { watch.disconnect(); removeEventListener("theme", again); plot.current?.destroy(); };
-  }, []);
-  return html`<figure class="timeline"><div ref=${place} style=${{ height: `${height}px` }} role="img" aria-label=${kind === "count" ? "Exchanges and errors over time" : "Wait over time, median and 99th percentile"}></div><figcaption class="soft"></figcaption></figure>`;
+/** @param {{line: any, kind: "count"|"wait", onSpan: (since: string, until: string) => void}} props */
+export function Timeline({ line, kind, onSpan }) {
+  const { drawing, counts, plot = [0, 0] } = line ?? {};
+  const time = (place) => String(BigInt(line.start) + BigInt(Math.round(place * line.step * counts.length)));
+  const { at, handlers, brush } = useBrush({ left: plot[0], right: plot[1], onSpan: (from, to) => onSpan(time(from), time(to)) });
+  const told = at === null || !drawing ? "" : describe(line, Math.min(counts.length - 1, Math.floor(at * counts.length)), kind);
+  return html`<figure class="timeline"><div class="plot" ...${drawing ? handlers : {}}>${drawing && drawn(drawing)}${brush}</div><figcaption class="soft">${told}</figcaption></figure>`;
 }
 
 /** @param {any} data @param {number} at @param {string} kind */

@@ -1,5 +1,5 @@
 // Exchanges: every request with its response, filtered and sorted on the server, above them their timeline.
-import { bytes, download, duration, Empty, get, go, html, link, moment, number, refine, typedTime, useEffect, useRef, useState } from "../lib.js";
+import { bytes, download, duration, Empty, get, go, html, link, moment, number, refine, typedTime, useEffect, useRef, useState, zone } from "../lib.js";
 import { FilterBox } from "../components/filterbox.js";
 import { Grid, useWindows } from "../components/grid.js";
 import { Menu } from "../components/menu.js";
@@ -9,6 +9,21 @@ const LOOK = 700;
 const SLOW = 1_000_000;
 const FORMS = { "JSON lines": "jsonl", CSV: "csv", Parquet: "parquet", pcapng: "pcapng" };
 const ANSWERED = ["matched", "no_response_expected"];
+
+/** The width of the window, as the timeline is drawn for it. */
+function useWidth() {
+  const [width, setWidth] = useState(innerWidth);
+  useEffect(() => {
+    let timer = 0;
+    const resized = () => { clearTimeout(timer); timer = setTimeout(() => setWidth(innerWidth), 150); };
+    addEventListener("resize", resized);
+    return () => removeEventListener("resize", resized);
+  }, []);
+  return width;
+}
+
+/** Minutes that the shown times are ahead of UTC. */
+const offset = () => (zone.local ? -new Date().getTimezoneOffset() : "");
 
 export function ExchangesView({ place, about, source, id }) {
   const { filter = "", since = "", until = "", sort = "time", down = "", at = "", chart = "count" } = place.query;
@@ -22,6 +37,7 @@ export function ExchangesView({ place, about, source, id }) {
   const ask = (more) => get(`${path}/rows`, { ...params, ...more });
   const { answer, failure, row } = useWindows(key, (start, count) => ask({ start, count }), state?.version);
   const moved = useRef("");
+  const width = useWidth();
 
   useEffect(() => {
     let timer = 0, over = false;
@@ -38,9 +54,9 @@ export function ExchangesView({ place, about, source, id }) {
   }, [id]);
   useEffect(() => {
     let stale = false;
-    if (state) get(`${path}/timeline`, params).then((found) => { if (!stale) setLine(found); }, () => {});
+    if (state) get(`${path}/timeline`, { ...params, chart, width, zone: offset() }).then((found) => { if (!stale) setLine(found); }, () => {});
     return () => { stale = true; };
-  }, [key, state?.version]);
+  }, [key, state?.version, chart, width, zone.local]);
   useEffect(() => {
     if (!at || moved.current === at || !answer) return;
     moved.current = at;
@@ -96,7 +112,7 @@ export function ExchangesView({ place, about, source, id }) {
     </div>
     ${state?.failure && html`<div class="notice error" role="alert">${state.failure}</div>`}
     ${(state?.faults ?? []).map((text) => html`<div class="notice">${text}</div>`)}
-    ${line?.start && html`<${Timeline} data=${line} kind=${chart} onSpan=${(from, to) => refine({ since: from, until: to })} />`}
+    ${(!line || line.start) && html`<${Timeline} line=${line} kind=${chart} onSpan=${(from, to) => refine({ since: from, until: to })} />`}
     ${!answer || count ? html`<${Grid} label="Exchanges" columns=${columns} count=${count} rowOf=${row} cursor=${cursor} sort=${sort} down=${Boolean(down)} follow=${tail}
         goes="Row, time such as 12:30:00.5, or exchange such as 3/17" find=${find} rowClass=${(r) => (r[11] || ![...ANSWERED, "sasl_token"].includes(r[12]) ? "bad" : "")}
         onSort=${(next, downwards) => refine({ sort: next === "time" ? "" : next, down: downwards ? 1 : "" })} onCursor=${choose} onOpen=${open} onKey=${keys} />`
