@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.web.page_client import RunningPage
 
-from kafkawire.client.blocking import Admin, Producer
+from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.testing import FaultCalls, RunningBroker
 from kafkawire.web import BrokerWatch, LiveSource, Workspace
 from kafkawire.web._live import source as live
@@ -22,6 +22,7 @@ from kafkawire.web._live.source import LiveExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WAIT_SECONDS = 30
 
@@ -65,6 +66,31 @@ def test_what_a_broker_is_asked_appears_with_its_bytes(watched: tuple[RunningBro
     assert document["faults"] == []
     assert wait_for(page, "topic=orders")
     assert page.get("/api/exchanges/p1/connections")["total"] >= 1
+
+
+def test_records_on_disk_are_fetched_and_shown(tmp_path: Path) -> None:
+    faults = FaultCalls()
+    source = LiveSource("requests", faults=faults)
+    with RunningBroker(tmp_path) as broker:
+
+        def watch() -> None:
+            faults.attach(broker.broker)
+            BrokerWatch(source, broker.broker)
+
+        broker.call(watch)
+        broker.create_topic("orders")
+        broker.produce("orders", b"a value on disk")
+        workspace = Workspace()
+        workspace.add_source(source)
+        with (
+            RunningPage(workspace) as page,
+            Consumer("orders", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer,
+        ):
+            assert bytes(consumer.getone().value or b"") == b"a value on disk"
+            row = wait_for(page, "api=Fetch")[0]
+            document = page.post("/api/bytes", {"source": "p1", "item": f"{row[0]}/{row[1]}"})
+            assert (document["faults"], row[12]) == ([], "matched")
+            assert b"a value on disk" in page.octets(f"/api/bytes/{document['doc']}/raw?buffer=b1&start=0&count=4096")
 
 
 @pytest.mark.parametrize(

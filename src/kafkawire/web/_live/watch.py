@@ -4,6 +4,7 @@ Rules:
 - The observer of a proxy passes every call on to the one of the command.
 - The broker is watched around the faults: an exchange is noted with the answer that the client got, or without one if
   its connection was closed. Its frames are encoded again from the messages.
+- An answer may refer to log files, which would stay open with it. What is noted has their bytes instead.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from kafkawire.inspect import api_name
+from kafkawire.log import FileRange
 from kafkawire.messages import Message
 from kafkawire.web._live.source import LiveExchange
-from kafkawire.wire import encode_request, encode_response
+from kafkawire.wire import decode_response, encode_request, encode_response_parts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -99,8 +101,14 @@ class BrokerWatch:
         response = answer if isinstance(answer, Message) else None
         answered = b""
         if response is not None:
-            made = encode_response(response, api_key=which.key, version=version, correlation_id=context.correlation_id)
-            answered = bytes(made)
+            parts: list[Any] = [
+                *encode_response_parts(
+                    response, api_key=which.key, version=version, correlation_id=context.correlation_id
+                )
+            ]
+            answered = b"".join(each.read() if isinstance(each, FileRange) else each for each in parts)
+            if any(isinstance(each, FileRange) for each in parts):
+                response = decode_response(answered, api_key=which.key, version=version)[1]
         self._source.add(
             LiveExchange(
                 client=str(context.peer),
