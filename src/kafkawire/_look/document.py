@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kafkawire._look.elements import Element, element, html_of
+from kafkawire._look.elements import element, html_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _HERE: Final = Path(__file__).parent
 
@@ -47,26 +47,3 @@ def document(
         f'<body><header class="bar"><span class="mark">{icon}<span>kafkawire</span></span>{nav}</header>\n'
         f"{body}\n{scripts}</body></html>\n"
     )
-
-
-def card_of_finding(
-    finding: Mapping[str, str], facts: Sequence[tuple[str, Element | str]], proof: Sequence[Element | str], place: str
-) -> str:
-    """A finding as the page shows it; `proof` are the exchanges that prove it."""
-    level, doubt = finding["level"], [element("span", "suspected", class_="soft")]
-    told = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
-    shown: list[Element | str] = [
-        element(
-            "h3",
-            element("span", level, class_=f"chip {level}"),
-            finding["rule"],
-            *(doubt if finding["certainty"] != "proven" else ()),
-        ),
-        element("p", finding["text"]),
-        element("p", f"\u2192 {finding['advice']}", class_="soft"),
-    ]
-    if told:
-        shown.append(element("dl", *told, class_="facts"))
-    if proof:
-        shown.append(element("div", element("span", "proven by ", class_="soft"), *proof, class_="evidence"))
-    return html_of(element("article", *shown, class_=f"card finding {level}", id=place))

@@ -1,4 +1,4 @@
-"""What charts draw, as plain values.
+"""Series and amounts for charts, as plain values.
 
 Rules:
 - Numbers are as they are in the tables, so that they can be compared; a chart formats them.

@@ -7,10 +7,11 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
+from kafkawire._look.findings import LISTED
 from kafkawire.messages.errors import error
 from kafkawire.spark._report.chapters import Chapter, Grid, headings
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kafkawire.spark._pipeline.output import WrittenTables
-
-LISTED: Final = 12
-"""The exchanges that a finding names."""
 
 
 def evidence_chapters(tables: WrittenTables, findings: Sequence[Mapping[str, Any]] | None) -> Iterator[Chapter]:

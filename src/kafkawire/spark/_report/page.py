@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire import __version__
 from kafkawire._look import charts
 from kafkawire._look.amounts import moment, show
-from kafkawire._look.document import card_of_finding, document
-from kafkawire._look.elements import Element, element
+from kafkawire._look.document import document
+from kafkawire._look.elements import element
+from kafkawire._look.findings import card_of_finding
 from kafkawire._look.series import Bars, OverTime, Ranges
 from kafkawire.spark._report.chapters import Chapter, Grid, headings
-from kafkawire.spark._report.evidence import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,6 @@ _NUMBERS: Final = ("count", "bytes", "us", "share")
 _TITLES: Final = {"segments": "Kafka log files", "captures": "Kafka captures", "topic": "Kafka topics"}
 _MARKED: Final = ("error", "warning")
 _MANY: Final = 9  # columns, beyond which a table is set in small type
-_KEPT: Final = 20  # the most exchanges that a finding keeps as evidence
 _TILES: Final[tuple[tuple[str, str, Unit], ...]] = (
     ("bytes", "read", "bytes"),
     ("files", "files", "count"),
@@ -155,33 +154,9 @@ def _marks(findings: Sequence[Mapping[str, Any]] | None) -> list[charts.Mark]:
 
 
 def _finding(source: Mapping[str, Any], number: int, finding: Mapping[str, Any], known: set[str]) -> str:
-    facts: list[tuple[str, Element | str]] = [*_facts(finding)]
     command = _command(source, finding)
-    if command:
-        facts.append(("every byte", element("code", command)))
-    return card_of_finding(finding, facts, list(_evidence(finding, known)), f"finding-{number}")
-
-
-def _facts(finding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if finding["connection"]:
-        yield "connection", f"{finding['conn_id']}, {finding['connection']}"
-    if finding["client_id"]:
-        yield "client", finding["client_id"]
-    if finding["t0"] is not None:
-        first, last = (f"{each:%Y-%m-%d %H:%M:%S.%f}"[:-3] for each in (finding["t0"], finding["t1"] or finding["t0"]))
-        yield "time", first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
-
-
-def _evidence(finding: Mapping[str, Any], known: set[str]) -> Iterator[Element | str]:
-    """The exchanges of a finding, as CONN/SEQ; those that the page has are links."""
-    evidence = finding["evidence"] or []
-    names = [f"{each['conn_id']}/{each['seq']}" for each in evidence[:LISTED]]
-    for number, name in enumerate(names):
-        yield ", " if number else ""
-        yield element("a", name, href=f"#{_place(name)}") if name in known else name
-    total = finding["count"] if len(evidence) >= _KEPT else len(evidence)
-    if total > len(names):
-        yield f" and {total - len(names)} more"
+    more = [("every byte", element("code", command))] if command else []
+    return card_of_finding(finding, {name: _place(name) for name in known}, f"finding-{number}", more)
 
 
 def _command(source: Mapping[str, Any], finding: Mapping[str, Any]) -> str:

@@ -17,14 +17,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire import __version__
-from kafkawire._look.document import card_of_finding, document
-from kafkawire._look.elements import element
+from kafkawire._look.document import document
+from kafkawire._look.findings import card_of_finding
 from kafkawire.inspect import explain_walk, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kafkawire._look.elements import Element
     from kafkawire.inspect import ExplainedNode, ExplainedSpace, Explanation, Finding
 
 MOST_ROWS: Final = 20_000
@@ -51,8 +50,7 @@ def html_of_findings(
     parts = [("Findings", "findings")]
     if frames:
         parts.append(("Frames", "frame0"))
-    found = f"<h2>{len(findings)} finding{'' if len(findings) == 1 else 's'}</h2>"
-    return _page(title, f'<section id="findings">{found}{cards}</section>{shown}', with_values, parts)
+    return _page(title, f'<section id="findings"><h2>Findings</h2>{cards}</section>{shown}', with_values, parts)
 
 
 def _page(title: str, body: str, with_values: bool, parts: Sequence[tuple[str, str]] = ()) -> str:
@@ -73,14 +71,8 @@ def _page(title: str, body: str, with_values: bool, parts: Sequence[tuple[str, s
 
 
 def _finding(number: int, each: Finding, places: dict[str, int]) -> str:
-    proof: list[Element | str] = []
-    for name in (f"{place['conn_id']}/{place['seq']}" for place in each.evidence):
-        proof += [", "] if proof else []
-        proof.append(element("a", name, href=f"#frame{places[name]}") if name in places else name)
-    facts: list[tuple[str, Element | str]] = []
-    if each.connection:
-        facts.append(("connection", f"{each.conn_id}, {each.connection}"))
-    return card_of_finding(each.row(), facts, proof, f"finding-{number}")
+    links = {name: f"frame{place}" for name, place in places.items()}
+    return card_of_finding(each.row(), links, f"finding-{number}")
 
 
 def _frame(number: int, heading: str, frame: Explanation, with_values: bool) -> str:

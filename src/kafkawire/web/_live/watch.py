@@ -4,7 +4,7 @@ Rules:
 - The observer of a proxy passes every call on to the one of the command.
 - The broker is watched around the faults: an exchange is noted with the answer that the client got, or without one if
   its connection was closed. Its frames are encoded again from the messages.
-- An answer may refer to log files, which would stay open with it. What is noted has their bytes instead.
+- An answer may refer to log files, which would stay open with it. The noted answer has their bytes instead.
 """
 
 from __future__ import annotations
