@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkawire.client._cluster.connection import BaseConnection
-from kafkawire.client._cluster.tls_refusals import plaintext_hint, refused_handshake
+from kafkawire.client._cluster.tls_refusals import not_opened
 from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -74,11 +74,7 @@ class SocketConnection(BaseConnection):
             self.close()
             if isinstance(error, KafkaWireError):
                 raise
-            refused = refused_handshake(self.place, error, options)
-            if refused is not None:
-                raise refused from error
-            hint = "" if has_protocol else plaintext_hint(error, options)
-            raise ConnectionLostError(f"{self.place}: {why(error)}{hint}") from error
+            raise not_opened(self.place, error, options, has_protocol) from error
         except BaseException:
             self.close()
             raise

@@ -22,9 +22,10 @@ from abc import abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from kafkawire.client._cluster.handshake import handshake, lost_before, needs_token
+from kafkawire.client._cluster.handshake import needs_token, shake_hands
 from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
-from kafkawire.client._cluster.tls_refusals import plaintext_hint, refused_handshake
+from kafkawire.client._cluster.send_turns import SendTurns
+from kafkawire.client._cluster.tls_refusals import not_opened
 from kafkawire.client.errors import ConnectionLostError, RequestTimeoutError, why
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Message, api
@@ -46,9 +47,7 @@ class Reply(Protocol):
     """Takes the answer to a request, or its error, as a future does."""
 
     def done(self) -> bool: ...
-
     def set_result(self, result: Message, /) -> None: ...
-
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
@@ -123,21 +122,11 @@ class BaseConnection:
     async def _shake_hands(self) -> None:
         """Agree on versions and authenticate."""
         token = await self._fetch_token() if needs_token(self._options) else None
-        steps = handshake(self._options, self._destination, token)
-        message, version = next(steps)
-        while True:
-            try:
-                answer = await self._ask(message, version)
-            except ConnectionLostError as error:
-                raise lost_before(self.place, message, self._options, error) from error
-            try:
-                message, version = steps.send(answer)
-            except StopIteration as done:
-                self.negotiated = done.value.negotiated
-                self._versions.clear()
-                self._codecs.clear()
-                self._stale_at = self._now() + done.value.usable_seconds
-                return
+        session = await shake_hands(self._ask, self.place, self._options, self._destination, token)
+        self.negotiated = session.negotiated
+        self._versions.clear()
+        self._codecs.clear()
+        self._stale_at = self._now() + session.usable_seconds
 
     def _encode(self, message: Message, version: int | None) -> tuple[list[bytes | memoryview], PendingRequest]:
         """A request in bytes; the caller puts it into the queue if it is to be answered."""
@@ -187,8 +176,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
     def __init__(self, host: str, port: int, options: ClientOptions, destination: Destination | None = None) -> None:
         super().__init__(host, port, options, destination)
         self._loop = asyncio.get_running_loop()
-        self._turns: deque[asyncio.Future[None]] = deque()
-        self._granted = 0
+        self._turns = SendTurns()
         self._drained: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
         self._writable = True
@@ -220,11 +208,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             connection.close()
             if isinstance(error, KafkaWireError):
                 raise
-            refused = refused_handshake(connection.place, error, options)
-            if refused is not None:
-                raise refused from error
-            hint = "" if connection._transport is not None else plaintext_hint(error, options)
-            raise ConnectionLostError(f"{connection.place}: {why(error)}{hint}") from error
+            raise not_opened(connection.place, error, options, connection._transport is not None) from error
         except BaseException:
             connection.close()
             raise
@@ -244,7 +228,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
     ) -> _Answer:
         """Send a request and wait for its answer, by default in the highest version that both sides have."""
         seconds = self._options.request_timeout_ms / 1000 if timeout is None else timeout
-        if self._turns or not self._may_send():
+        if self._turns.waiting or not self._may_send():
             await self._wait_for_turn(message, seconds)
         response = await self._send(message, version, seconds)
         assert isinstance(response, answer)
@@ -253,7 +237,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
     @property
     def is_ready(self) -> bool:
         """Whether a request would be sent at once."""
-        return self._transport is not None and self._reason is None and not self._turns and self._may_send()
+        return self._transport is not None and self._reason is None and not self._turns.waiting and self._may_send()
 
     def submit(self, message: Message, version: int, reply: Reply) -> None:
         """Send a request at once, because the connection is ready; the reply gets its answer or its error."""
@@ -262,7 +246,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
     async def notify(self, message: Message, *, version: int | None = None) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
         seconds = self._options.request_timeout_ms / 1000
-        if self._turns or not self._may_send():
+        if self._turns.waiting or not self._may_send():
             await self._wait_for_turn(message, seconds)
         assert self._transport is not None
         self._transport.set_write_buffer_limits(high=0)
@@ -294,46 +278,30 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
         return await asyncio.to_thread(fetch_token, self._options)
 
     def _is_busy(self) -> bool:
-        return bool(self._turns or self._granted or any(not each.answer.done() for each in self._pending))
+        return bool(self._turns.waiting or self._turns.granted or any(not each.answer.done() for each in self._pending))
 
     def _may_send(self) -> bool:
         if self._reason is not None:
             raise self._reason
         return (
             self._writable
-            and len(self._pending) + self._granted < self._options.max_in_flight_requests_per_connection
+            and len(self._pending) + self._turns.granted < self._options.max_in_flight_requests_per_connection
             and self._loop.time() >= self._quiet_until
         )
 
     async def _wait_for_turn(self, message: Message, seconds: float) -> None:
-        turn = self._loop.create_future()
-        self._turns.append(turn)
         try:
-            async with asyncio.timeout(seconds):
-                await turn
+            await self._turns.wait(seconds)
         except BaseException as error:
-            if turn.done() and not turn.cancelled() and not turn.exception():
-                self._granted -= 1
-            elif turn in self._turns:
-                self._turns.remove(turn)
             self._next_turn()
             if not isinstance(error, TimeoutError) or isinstance(error, KafkaWireError):
                 raise
             name = type(message).__name__.removesuffix("Request")
             raise RequestTimeoutError(f"{self.place}: {name} could not be sent within {seconds:g} s") from None
-        self._granted -= 1
 
     def _next_turn(self) -> None:
-        """Let the first waiter send, if it may; a waiter that was cancelled is skipped."""
-        while self._turns and (self._reason is not None or self._may_send()):
-            turn = self._turns.popleft()
-            if turn.done():
-                continue
-            if self._reason is not None:
-                turn.set_exception(self._reason)
-                continue
-            self._granted += 1
-            turn.set_result(None)
+        """Let the first waiter send, if it may."""
+        if self._turns.pass_on(self._may_send, self._reason):
             return
         if self._drained is not None and not self._drained.done() and not self._is_busy():
             self._drained.set_result(None)
@@ -345,7 +313,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             self._await_answer(pending, answer, seconds)
             return answer
         finally:
-            if self._turns or self._drained is not None:
+            if self._turns.waiting or self._drained is not None:
                 self._next_turn()
 
     def _await_answer(self, pending: PendingRequest, reply: Reply, seconds: float) -> None:
@@ -391,7 +359,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             self._loop.call_later(throttled / 1000, self._next_turn)
         if not due.answer.done():
             due.answer.set_result(message)
-        if self._turns or self._drained is not None:
+        if self._turns.waiting or self._drained is not None:
             self._next_turn()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire import __version__
@@ -87,7 +87,29 @@ def handshake(
     return Session(negotiated, lifetime * _USED_OF_SESSION if lifetime > 0 else math.inf)
 
 
-def lost_before(place: str, message: Message, options: ClientOptions, error: ConnectionLostError) -> Exception:
+async def shake_hands(
+    ask: Callable[[Message, int], Awaitable[Message]],
+    place: str,
+    options: ClientOptions,
+    destination: Destination | None,
+    token: OAuthToken | None,
+) -> Session:
+    """Run the handshake; `ask` sends a request of a version and returns its answer."""
+    steps = handshake(options, destination, token)
+    message, version = next(steps)
+    while True:
+        try:
+            answer = await ask(message, version)
+        except ConnectionLostError as error:
+            raise _lost_before(place, message, options, error) from error
+        try:
+            message, version = steps.send(answer)
+        except StopIteration as done:
+            session: Session = done.value
+            return session
+
+
+def _lost_before(place: str, message: Message, options: ClientOptions, error: ConnectionLostError) -> Exception:
     """The error of a connection that ended before one of these requests was answered, with a hint at the cause."""
     if isinstance(error.__cause__, KafkaWireError):
         return error  # it was answered, but the answer cannot be read

@@ -1,4 +1,4 @@
-"""Why a TLS handshake failed, and which option changes it.
+"""Why a connection could not be opened, above all a TLS handshake that failed, and which option changes it.
 
 Rules:
 - A certificate that one side refuses is an AuthenticationFailedError, which is not retried, as in Java. The same holds
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.client.errors import AuthenticationFailedError
+from kafkawire.client.errors import AuthenticationFailedError, ConnectionLostError, why
 
 if TYPE_CHECKING:
     from kafkawire.client.options import ClientOptions
@@ -35,7 +35,15 @@ _UNTRUSTED: Final = (18, 19, 20, 21)  # X509_V_ERR_*: self-signed, or no issuer 
 _OTHER_NAME: Final = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
 
 
-def plaintext_hint(error: OSError, options: ClientOptions) -> str:
+def not_opened(place: str, error: OSError, options: ClientOptions, has_protocol: bool) -> Exception:
+    """The error of a connection that could not be opened; `has_protocol`: it failed after the TLS handshake."""
+    refused = refused_handshake(place, error, options)
+    if refused is not None:
+        return refused
+    return ConnectionLostError(f"{place}: {why(error)}{'' if has_protocol else _plaintext_hint(error, options)}")
+
+
+def _plaintext_hint(error: OSError, options: ClientOptions) -> str:
     """A hint for a connection that was lost before its TLS handshake was over; empty if TLS is not the reason."""
     ended = isinstance(error, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError))
     is_other = isinstance(error, ssl.SSLError) and error.reason in _NOT_TLS
