@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kafkawire.broker._fetch.sessions import MOST_PARTITIONS, Key, PartitionUpdate, ServerSessions, SessionFetch
 from kafkawire.messages.errors import ErrorCode
 from kafkawire.testing.manual_clock import ManualClock
-from kafkawire.wire.fetch_sessions import (
-    LAST_EPOCH,
-    MOST_PARTITIONS,
-    FetchPosition,
-    Key,
-    PartitionUpdate,
-    ServerSessions,
-    SessionFetch,
-)
+from kafkawire.wire.fetch_sessions import LAST_EPOCH, FetchPosition
 
 OLD = 120_001
 

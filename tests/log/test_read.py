@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.log.batches import NOW, Clock, batch, records, values
 
+from kafkawire.log import find_largest_timestamp, run_steps
 from kafkawire.messages.errors import InvalidProducerEpochError, OffsetOutOfRangeError
 from kafkawire.records import BatchBuilder, parse_header, read_batches
 
@@ -96,7 +97,7 @@ def test_times_within_a_batch_and_out_of_order(open_log: OpenLog) -> None:
     found = log.offset_for_timestamp(20)
     assert found is not None
     assert (found.offset, found.timestamp, found.leader_epoch) == (1, 30, 2)
-    largest = log.largest_timestamp()
+    largest = run_steps(find_largest_timestamp(log))
     assert largest is not None
     assert (largest.offset, largest.timestamp) == (3, 40)
 
@@ -104,7 +105,7 @@ def test_times_within_a_batch_and_out_of_order(open_log: OpenLog) -> None:
 def test_an_empty_log_has_no_times(open_log: OpenLog) -> None:
     log = open_log()
     assert log.offset_for_timestamp(0) is None
-    assert log.largest_timestamp() is None
+    assert run_steps(find_largest_timestamp(log)) is None
 
 
 def test_records_before_the_log_start_are_gone(log: Partition) -> None:

@@ -25,6 +25,7 @@ from kafkawire.broker._config.group_settings import GroupConfigs
 from kafkawire.broker._config.settings import CLIENT_METRICS_RESOURCE, GROUP_RESOURCE
 from kafkawire.broker._dispatch.large_requests import collector_disabled
 from kafkawire.broker._dispatch.write_group import WriteGroup
+from kafkawire.broker._fetch.sessions import ServerSessions
 from kafkawire.broker._metadata.changes import Changes, NewTopic
 from kafkawire.broker._metadata.directories import cluster_id_of, directory_id_of
 from kafkawire.broker._metadata.features import Features
@@ -55,7 +56,6 @@ from kafkawire.messages.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from kafkawire.wire.fetch_sessions import ServerSessions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -23,7 +23,7 @@ from kafkawire.log._flush import Durability, Flush
 from kafkawire.log._producers import TransactionEnd
 from kafkawire.log._segment import Segment, Segments
 from kafkawire.log._shutdown import close
-from kafkawire.log._timestamps import find_largest_timestamp, find_timestamp
+from kafkawire.log._timestamps import find_timestamp
 from kafkawire.log._truncation import HeldBatches, cut, undo
 from kafkawire.log.checkpoints import read_topic_id, write_topic_id
 from kafkawire.log.errors import storage_error, storage_errors
@@ -264,10 +264,6 @@ class Partition:
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
         """The first record at or after a time."""
         return run(find_timestamp(self, timestamp))
-
-    def largest_timestamp(self) -> FoundTimestamp | None:
-        """The record with the largest timestamp."""
-        return run(find_largest_timestamp(self))
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions that a reader of committed records needs for these offsets."""

@@ -15,7 +15,7 @@ Rules:
 - An error carries no offsets: high watermark, last stable offset and log start are -1.
 - A fetch that waits keeps what it has read. When it is woken, it reads the partitions that changed, and those whose
   records it holds, because their files may be gone meanwhile.
-- v7+: incremental sessions (`wire.fetch_sessions`). A refused session is a top-level error without partitions.
+- v7+: incremental sessions (`_fetch.sessions`). A refused session is a top-level error without partitions.
 - v13+: topics by id. v16+: the current leader, if the client's leader epoch is too old.
 - A client with a consumer quota gets at most the bytes of its burst. If its rate is exceeded, the response is empty.
   Its session stays as it was, and the bytes are not counted.
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker._fetch.down_conversion import convert_all
+from kafkawire.broker._fetch.sessions import PartitionUpdate
 from kafkawire.broker._fetch.watch import Watch
 from kafkawire.messages import FetchResponse
 from kafkawire.messages.errors import (
@@ -42,17 +43,17 @@ from kafkawire.messages.errors import (
 )
 from kafkawire.records.layout import PREFIX_SIZE, stated_size
 from kafkawire.wire.acls import Operation, ResourceType
-from kafkawire.wire.fetch_sessions import FetchPosition, PartitionUpdate
+from kafkawire.wire.fetch_sessions import FetchPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from uuid import UUID
 
     from kafkawire.broker._acls.access import Access
+    from kafkawire.broker._fetch.sessions import Key, SessionFetch
     from kafkawire.broker._node import Node
     from kafkawire.log import FileRange, Partition
     from kafkawire.messages import FetchRequest
-    from kafkawire.wire.fetch_sessions import Key, SessionFetch
 
     TopicPartition = tuple[str, int]
 
