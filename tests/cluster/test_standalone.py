@@ -74,6 +74,7 @@ def test_a_run_and_a_stream_write_tables_on_two_workers(master: str, broker: Fil
     for name in ("run", "stream"):
         rows = read_table(tmp_path / name, "records").select(["partition", "offset"]).to_pylist()
         assert sorted((row["partition"], row["offset"]) for row in rows) == _EVERYTHING
+        assert "Traceback" not in (tmp_path / name / "spark.log").read_text()
 
 
 def test_executors_without_kafkawire_get_it_with_native_code_as_an_archive(

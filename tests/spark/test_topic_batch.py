@@ -82,7 +82,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     ),
     (
         {"assign": '{"orders":[1]}', "startingOffsets": '{"orders":{"1":80}}'},
-        "the position is offset 80, but the log ends at 10",
+        "startingOffsets is offset 80, after the end of the log, 10",
     ),
     ({"subscribe": "orders", "kafka.auto.offset.reset": "latest"}, "cannot be set"),
     ({}, "expected exactly one of assign, subscribe, subscribePattern, found none"),
@@ -139,13 +139,22 @@ def test_assign_reads_the_partitions_that_exist_and_names_the_others(
     assert "assign: no such partition: orders-7; the others are read" in caplog.text
 
 
-def test_a_start_after_the_end_is_data_loss_or_reads_nothing(broker: FilledBroker) -> None:
-    given = {"assign": '{"orders":[0]}', "startingOffsets": '{"orders":{"0":90}}', "endingTimestamp": str(TIME + 5_000)}
-    with pytest.raises(DataLossError, match="startingOffsets is offset 90, after endingTimestamp, 5"):
-        plan(broker, **given)
-    assert plan(broker, **given, failOnDataLoss="false") == []
-    beyond = {"assign": '{"orders":[0]}', "startingOffsets": '{"orders":{"0":900}}'}
-    assert plan(broker, **beyond, failOnDataLoss="false") == []
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_start_after_the_end_is_refused_as_by_the_connector(broker: FilledBroker, fails: str) -> None:
+    given = {"assign": '{"orders":[0]}', "startingOffsets": '{"orders":{"0":90}}', "failOnDataLoss": fails}
+    with pytest.raises(SourceOptionError, match="startingOffsets is offset 90, after endingTimestamp, 5"):
+        plan(broker, **given, endingTimestamp=str(TIME + 5_000))
+    with pytest.raises(SourceOptionError, match="startingOffsets is offset 900, after the end of the log, 100"):
+        plan(broker, **{**given, "startingOffsets": '{"orders":{"0":900}}'})
+
+
+def test_committed_offsets_after_the_end_are_data_loss(broker: FilledBroker) -> None:
+    group = {"subscribe": "orders", "kafka.group.id": "ahead", "startingOffsets": "group"}
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers, **group, "commitOffsets": "true"}
+    commit_group(TopicOptions.parse(given, is_stream=True), {TopicPartition("orders", 0): 900})
+    with pytest.raises(DataLossError, match="startingOffsets is offset 900, after the end of the log, 100"):
+        plan(broker, **group)
+    assert plan(broker, **group, failOnDataLoss="false") == [OffsetRange("orders", 1, 0, 10)]
 
 
 def test_a_message_of_the_client_names_the_option_as_it_was_given(broker: FilledBroker, tmp_path: Path) -> None:

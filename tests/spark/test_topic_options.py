@@ -105,6 +105,17 @@ def test_a_wrong_jaas_login_is_refused_without_its_secret(line: str, words: str)
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("pattern", ["[a-z&&[^q]]+", "[[a]b]"])
+def test_a_pattern_that_means_something_else_in_java_is_refused(pattern: str) -> None:
+    given = {**SERVERS, "subscribePattern": pattern}
+    with pytest.raises(SourceOptionError, match="not a regular expression of Python: Possible"):
+        TopicOptions.parse(given, is_stream=False)
+
+
+def test_a_smallest_trigger_of_0_is_no_limit() -> None:
+    assert parse(is_stream=True, minOffsetsPerTrigger="0").min_per_trigger is None
+
+
 def test_options_of_streams_are_ignored_in_a_batch_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         parse(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
@@ -134,6 +145,8 @@ REFUSED_IN_BOTH = [
     ({"startingOffsets": '{"t":[1]}'}, "expected JSON such as"),
     ({"startingOffsets": '{"t":{"0":true}}'}, "t-0 has True"),
     ({"startingOffsetsByTimestampStrategy": "guess"}, "expected error or latest"),
+    ({"topic": "t"}, "no option 'topic' for reading; did you mean subscribe?"),
+    ({"checkpointLocation": "/c"}, "no option 'checkpointLocation' for reading; it is one of writing"),
     ({"startingTimestamp": "yesterday"}, "expected a whole number"),
     ({"startingOffsets": "group"}, "needs the group's name, kafka.group.id"),
     ({"minPartitions": "0"}, "minPartitions is '0', expected a whole number from 1 on"),

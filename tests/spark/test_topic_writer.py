@@ -8,7 +8,16 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 from tests.spark.filled_broker import FilledBroker
 
 from kafkawire.client._bulk.reader import BulkReader
@@ -68,6 +77,14 @@ def test_rows_go_to_their_topics_and_partitions_with_keys_and_headers(
     assert [row["headers"] for row in red] == [[], [{"key": "h", "value": b"x"}, {"key": "h", "value": None}]]
     [blue] = read(broker, "blue")
     assert (blue["key"], blue["value"], blue["partition"], blue["headers"]) == (b"c", b"", 1, [])
+
+
+def test_headers_of_literals_are_written(spark: SparkSession, broker: FilledBroker) -> None:
+    """Spark knows that they are not null, so their type differs from that of a read."""
+    header = F.struct(F.lit("h").alias("key"), F.lit("x").cast("binary").alias("value"))
+    write(spark.range(1).select(F.lit("v").alias("value"), F.array(header).alias("headers")), broker, topic="literal")
+    [row] = read(broker, "literal")
+    assert (row["value"], row["headers"]) == (b"v", [{"key": "h", "value": b"x"}])
 
 
 def test_written_rows_are_read_back_equal(spark: SparkSession, broker: FilledBroker) -> None:
@@ -175,6 +192,25 @@ REFUSED: list[tuple[list[StructField], dict[str, str], str]] = [
     ),
     ([TEXT], {**TOPIC, "kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
 ]
+
+
+STRING, BINARY = StringType(), BinaryType()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"key": STRING, "value": STRING}, {"key": BINARY, "value": BINARY}, {"value": BINARY, "key": STRING}]
+)
+def test_headers_of_other_types_are_refused(fields: dict[str, DataType]) -> None:
+    header = StructType([StructField(*each) for each in fields.items()])
+    schema = StructType([StructField("value", STRING), StructField("headers", ArrayType(header))])
+    with pytest.raises(SourceOptionError, match="column 'headers' is array<struct<"):
+        WriteOptions.parse({"kafka.bootstrap.servers": "k:9092", "topic": "t"}, schema)
+
+
+def test_an_empty_topic_is_refused_at_once() -> None:
+    schema = StructType([StructField("value", StringType())])
+    with pytest.raises(SourceOptionError, match="topic is '', expected the name of a topic"):
+        WriteOptions.parse({"kafka.bootstrap.servers": "k:9092", "topic": ""}, schema)
 
 
 @pytest.mark.parametrize(("fields", "options", "problem"), REFUSED, ids=lambda value: str(value)[:40])

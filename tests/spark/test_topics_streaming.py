@@ -7,6 +7,7 @@ from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from tests.spark.filled_broker import FilledBroker
 
 from kafkawire.client._cluster.metadata import TopicPartition
@@ -50,6 +51,15 @@ def run(spark: SparkSession, broker: FilledBroker, checkpoint: Path, rows: list[
     )
     assert query.awaitTermination(240)
     return query
+
+
+def test_a_refused_option_is_the_reason_of_a_failed_query(
+    spark: SparkSession, broker: FilledBroker, tmp_path: Path
+) -> None:
+    with pytest.raises(StreamingQueryException) as refused:
+        run(spark, broker, tmp_path, [], minOffsetsPerTrigger="9", maxOffsetsPerTrigger="5")
+    assert "SourceOptionError: minOffsetsPerTrigger is 9, more than maxOffsetsPerTrigger, 5" in str(refused.value)
+    assert "UnboundLocalError" not in str(refused.value)
 
 
 def test_a_restart_goes_on_exactly_where_the_checkpoint_left(

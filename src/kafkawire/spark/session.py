@@ -130,6 +130,7 @@ def running_session(
     require_spark()
     from pyspark import SparkContext
 
+    from kafkawire.spark._ending import end_session
     from kafkawire.spark._pipeline.progress import run_uninterrupted
 
     was_running = SparkContext._active_spark_context is not None
@@ -144,7 +145,7 @@ def running_session(
         yield spark
     finally:
         if not was_running:
-            spark.stop()
+            end_session(spark, log_file)
 
 
 def settings_for(master: str | None, defaults: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -3,7 +3,8 @@
 Rules:
 - Offsets or times given by partition must name every partition that is read, and no other.
 - If no record is at or after a start time, the read starts at the end or raises, as the options say. An end time
-  without such a record means the end.
+  without such a record means the end. A batch that starts after its end raises; committed offsets of a group that are
+  after the end are data loss.
 - Look-ups that fail temporarily are retried as often as the options say, in addition to the retries of the client. A
   look-up that took all its time is not: an unreachable broker fails within `default.api.timeout.ms`.
 - A range is half open, start <= offset < end, and counts offsets: compacted topics have fewer records.
@@ -263,11 +264,12 @@ def whole_ranges(lookup: TopicLookup, options: TopicOptions) -> list[OffsetRange
     partitions = lookup.partitions()
     start, end = lookup.start(partitions), lookup.end(partitions)
     for partition in partitions:
-        if start[partition] > end[partition] and options.end.word != "latest":
-            text = f"{options.start.option} is offset {start[partition]}, after {options.end.option}, {end[partition]}"
-            if options.start.offsets is not None and options.end.offsets is not None:
-                raise SourceOptionError(f"{partition}: {text}")
-            report_loss(f"{partition}: {text}", fail=options.fail_on_data_loss)
+        if start[partition] > end[partition]:
+            last = "the end of the log" if options.end.word else options.end.option
+            text = f"{partition}: {options.start.option} is offset {start[partition]}, after {last}, {end[partition]}"
+            if options.start.word != "group":
+                raise SourceOptionError(text)
+            report_loss(text, fail=options.fail_on_data_loss)
             start[partition] = end[partition]
     return lookup.ranges(start, end)
 

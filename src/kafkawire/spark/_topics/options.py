@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
@@ -58,6 +59,10 @@ _REFUSED: Final = {
     "value.deserializer": "values are binary; cast the column, or decode it by value.format",
     "enable.auto.commit": "Spark stores the offsets; commitOffsets also commits them to a group",
     "interceptor.classes": "Java classes are not supported",
+}
+_INSTEAD: Final = {
+    "topic": "; did you mean subscribe?",
+    "checkpointlocation": "; it is one of writing, set it on writeStream",
 }
 # A catalogue table passes its own properties with the options.
 _OF_SPARK: Final = re.compile(r"path|paths|owner|provider|comment|location|external|is_managed_location|option\..*")
@@ -126,7 +131,7 @@ class TopicOptions:
         except KafkaWireError as error:
             raise SourceOptionError(as_typed(str(error), client)) from error
         largest = _optional(options, "maxOffsetsPerTrigger")
-        smallest = _optional(options, "minOffsetsPerTrigger")
+        smallest = _optional(options, "minOffsetsPerTrigger", least=0) or None
         if largest is not None and smallest is not None and smallest > largest:
             raise SourceOptionError(f"minOffsetsPerTrigger is {smallest}, more than maxOffsetsPerTrigger, {largest}")
         start = _bound(options, "starting", "latest" if is_stream else "earliest")
@@ -283,6 +288,7 @@ def _own(given: Mapping[str, str]) -> dict[str, str]:
         elif not lower.startswith(("kafka.", "schema.registry.")) and not _OF_SPARK.fullmatch(lower):
             close = get_close_matches(lower, names, n=1, cutoff=0.6)
             hint = f"; did you mean {names[close[0]]}?" if close else ""
+            hint = _INSTEAD.get(lower, hint)
             raise SourceOptionError(f"{FORMAT} has no option {key!r} for reading{hint}")
     return options
 
@@ -311,8 +317,11 @@ def _strategy(options: Mapping[str, str]) -> tuple[str, tuple[str, ...], tuple[T
     try:
         if not text:
             raise re.error("it is empty")
-        re.compile(text)
-    except re.error as error:
+        with warnings.catch_warnings():
+            # Java's intersections of sets, [a-z&&[^q]], would silently have another meaning.
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(text)
+    except (re.error, FutureWarning) as error:
         raise SourceOptionError(f"subscribePattern is {text!r}, not a regular expression of Python: {error}") from error
     return name, (text,), ()
 
@@ -356,8 +365,8 @@ def _no_match(options: Mapping[str, str]) -> Literal["error", "latest"]:
     raise SourceOptionError(f"startingOffsetsByTimestampStrategy is {text!r}, expected error or latest")
 
 
-def _optional(options: Mapping[str, str], name: str) -> int | None:
-    return _number(name, options[name], least=1) if name in options else None
+def _optional(options: Mapping[str, str], name: str, least: int = 1) -> int | None:
+    return _number(name, options[name], least) if name in options else None
 
 
 def _number(name: str, text: str, least: int = 0) -> int:

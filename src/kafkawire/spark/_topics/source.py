@@ -81,14 +81,18 @@ class TopicsDataSource(DataSource):
         return TopicsReader(options, tuple(schema.names), values)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        from kafkawire.exceptions import KafkaWireError
         from kafkawire.spark._columns import check_projection
         from kafkawire.spark._topics.options import TopicOptions
-        from kafkawire.spark._topics.stream import TopicsStreamReader
+        from kafkawire.spark._topics.stream import RefusedStreamReader, TopicsStreamReader
 
-        options = TopicOptions.parse(self.options, is_stream=True)
-        values = self._get_values()
-        check_projection(options.table, self._columns_of(options.table), schema)
-        return TopicsStreamReader(options, tuple(schema.names), values)
+        try:
+            options = TopicOptions.parse(self.options, is_stream=True)
+            values = self._get_values()
+            check_projection(options.table, self._columns_of(options.table), schema)
+            return TopicsStreamReader(options, tuple(schema.names), values)
+        except KafkaWireError as error:
+            return RefusedStreamReader(error)
 
     def _get_values(self) -> ValueColumns | None:
         """The decoders of this read. They stay the same once they were looked up, as the schema of the read does."""

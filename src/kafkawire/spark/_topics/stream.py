@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkawire.client import TopicPartition
+    from kafkawire.exceptions import KafkaWireError
     from kafkawire.spark._topics.lookup import Json, Offsets
     from kafkawire.spark._topics.options import TopicOptions
     from kafkawire.values import ValueColumns
@@ -201,6 +202,28 @@ class TopicsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._options.commits and done != self._committed:
             commit_group(self._options, done)
             self._committed = done
+
+
+class RefusedStreamReader(DataSourceStreamReader):
+    """Raises the reason when Spark asks for an offset.
+
+    If the creation of a reader raises, PySpark reports an UnboundLocalError of its own after the reason.
+    """
+
+    def __init__(self, reason: KafkaWireError) -> None:
+        self._reason = reason
+
+    def initialOffset(self) -> Json:
+        raise self._reason
+
+    def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> Json:
+        raise self._reason
+
+    def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
+        raise self._reason
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        raise self._reason
 
 
 def _is_initial(offset: Json) -> bool:

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
-from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
 
 from kafkawire.client import BulkWriter
 from kafkawire.client.options import ProducerOptions
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.types import StructType
 
     from kafkawire.spark._exactly_once.decision import Part
 
@@ -87,6 +86,8 @@ class WriteOptions:
         except KafkaWireError as error:
             raise SourceOptionError(as_typed(str(error), client)) from error
         topic = options.get("topic")
+        if topic is not None and not topic.strip():
+            raise SourceOptionError(f"topic is {topic!r}, expected the name of a topic")
         return cls(tuple(sorted(client.items())), topic, _check_columns(schema, has_topic=topic is not None), sink)
 
 
@@ -207,7 +208,7 @@ def _by_topic(batch: pa.RecordBatch, options: WriteOptions) -> Iterator[tuple[st
 def _check_columns(schema: StructType, *, has_topic: bool) -> tuple[str, ...]:
     found = {field.name: field.dataType for field in schema.fields if field.name in _TYPES}
     for name, kind in found.items():
-        if kind not in _TYPES[name]:
+        if not any(_is_same(kind, each) for each in _TYPES[name]):
             expected = " or ".join(each.simpleString() for each in _TYPES[name])
             raise SourceOptionError(f"column {name!r} is {kind.simpleString()}, expected {expected}")
     if "value" not in found:
@@ -215,3 +216,20 @@ def _check_columns(schema: StructType, *, has_topic: bool) -> tuple[str, ...]:
     if "topic" not in found and not has_topic:
         raise SourceOptionError("rows need a column 'topic', or the option topic must be set")
     return tuple(found)
+
+
+def _is_same(found: DataType, expected: DataType) -> bool:
+    """Whether two types are the same, apart from what may be null: an array of literals has no nulls."""
+    if isinstance(expected, ArrayType):
+        return isinstance(found, ArrayType) and _is_same(found.elementType, expected.elementType)
+    if isinstance(expected, StructType):
+        return (
+            isinstance(found, StructType)
+            and found.names == expected.names
+            and all(_is_same(*pair) for pair in zip(_types(found), _types(expected), strict=True))
+        )
+    return found == expected
+
+
+def _types(kind: StructType) -> list[DataType]:
+    return [field.dataType for field in kind.fields]

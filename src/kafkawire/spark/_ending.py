@@ -1,0 +1,73 @@
+"""End a session of Spark, with a log that has only stack traces of failures.
+
+Rules:
+- Spark closes the connection of an idle Python worker when it stops, and after a minute without a task. The worker then
+  cannot report the end of its connection, and PySpark's daemon prints the BrokenPipeError. Nothing was lost.
+- Before Spark stops, its daemons get SIGTERM, by which Spark ends them too: their workers end without a word.
+- The stack traces of workers that ended during the run are removed from the log of a session of ours, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+_DAEMON: Final = "pyspark.daemon"
+_PATIENCE: Final = 5.0
+_CLOSED_CONNECTION: Final = re.compile(
+    rb"^Traceback \(most recent call last\):\n"
+    rb"(?:  File \"[^\"\n]*[/\\]pyspark[/\\]daemon\.py\", line \d+, in (?:manager|worker)\n(?:    [^\n]*\n)*)+"
+    rb"(?:BrokenPipeError|ConnectionResetError): \[Errno \d+\] [^\n]*\n",
+    re.MULTILINE,
+)
+
+
+def end_session(spark: SparkSession, log_file: Path | None) -> None:
+    """Stop a session that this process has started, and clean its log."""
+    with suppress(Py4JError):  # the JVM may have ended, and its workers with it
+        _end_workers(spark)
+    spark.stop()
+    if log_file is not None and log_file.exists():
+        written = log_file.read_bytes()
+        cleaned = without_closed_connections(written)
+        if cleaned != written:
+            log_file.write_bytes(cleaned)
+
+
+def without_closed_connections(log: bytes) -> bytes:
+    """A log without the stack traces of workers whose connection Spark has closed.
+
+    >>> without_closed_connections(b'''before
+    ... Traceback (most recent call last):
+    ...   File "/python/pyspark/daemon.py", line 264, in manager
+    ...   File "/python/pyspark/daemon.py", line 95, in worker
+    ... BrokenPipeError: [Errno 32] Broken pipe
+    ... after''')
+    b'before\\nafter'
+    """
+    return _CLOSED_CONNECTION.sub(b"", log)
+
+
+def _end_workers(spark: SparkSession) -> None:
+    """End the daemons that the driver has started, and wait for them."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    daemons = [
+        child
+        for child in jvm.java.lang.ProcessHandle.current().children().toArray()
+        if _DAEMON in child.info().commandLine().orElse("")
+    ]
+    for daemon in daemons:
+        daemon.destroy()
+    end = time.monotonic() + _PATIENCE
+    while any(daemon.isAlive() for daemon in daemons) and time.monotonic() < end:
+        time.sleep(0.02)
