@@ -2,7 +2,8 @@
 
 Rules:
 - Contenders take turns, in short rounds; the best round of each counts.
-- Values have 1 000 bytes, and options have their defaults.
+- Values have 1 000 bytes, and options have their defaults. Logs grow in pages that were made warm before: memory that
+  the machine has never used takes longer than anything that is measured here.
 - Records are sent in transactions of 1 000. The same producers without a transactional id send the same records, and
   wait for all of them at the end.
 - Throughput is that of four producers on one event loop, so that one works while another waits for its commit. One
@@ -26,12 +27,14 @@ import tempfile
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from benchmarks.broker import broker, call, server
+from benchmarks.log import warm
 from benchmarks.report import Row
 from kafkawire.client import BulkReader, BulkWriter, NewTopic, Producer
 from kafkawire.client.blocking import Admin
@@ -54,6 +57,7 @@ PER_TRANSACTION, TRANSACTIONS, PRODUCERS = 1_000, 40, 4
 READ, PER_READ_TRANSACTION = 1_000_000, 1_000
 ROUNDS = 9
 IDS, UNDER_WAY, STARTS = 10_000, 500, 4
+WARM = 3 << 30
 
 
 def produce(
@@ -211,6 +215,7 @@ def throughput_rows() -> Iterator[Row]:
         with Admin(bootstrap_servers=bootstrap) as admin:
             admin.create_topics([NewTopic("written", 3), NewTopic("read", 1)])
         fill(bootstrap)
+        warm(Path(directory) / "warm", WARM)
         sent = PER_TRANSACTION * TRANSACTIONS
         for producers, floor in ((PRODUCERS, 0.9), (1, None)):
             yield compare(

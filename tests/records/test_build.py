@@ -270,3 +270,30 @@ def test_every_size_of_value_is_copied_whole(size: int) -> None:
     builder = BatchBuilder()
     builder.append(value, value)
     assert builder.build() == data
+
+
+def test_a_batch_in_the_memory_of_its_caller_is_the_same_batch() -> None:
+    for records in (RECORDS * 20, RECORDS[:1], []):
+        fields: dict[str, Any] = {"is_transactional": True, "base_offset": 3, "leader_epoch": 9}
+        builder = BatchBuilder(**fields)
+        expected = BatchBuilder(**fields, producer_id=2**40, producer_epoch=7, base_sequence=2**31 - 1)
+        for record in records:
+            builder.append(*record)
+            expected.append(*record)
+        space = bytearray(b"\xff" * (builder.size + 5))
+        batch = builder.build_into(space, 2**40, 7, 2**31 - 1)
+        assert bytes(batch) == expected.build()
+        assert bytes(space[builder.size :]) == b"\xff" * 5
+        assert batch.obj is space
+        batch.release()
+        with pytest.raises(ValueError, match="bytes at 61 of"):
+            builder.build_into(bytearray(builder.size - 1), 0, 0, 0)
+        assert builder.append(None, b"more")
+
+
+@pytest.mark.parametrize("options", [{"magic": 1}, {"compression": "gzip"}])
+def test_only_records_that_are_stored_as_they_are_go_into_the_memory_of_a_caller(options: dict[str, Any]) -> None:
+    builder = BatchBuilder(**options)
+    builder.append(None, b"value")
+    with pytest.raises(InvalidRecordError, match="expected magic 2 without compression"):
+        builder.build_into(bytearray(1000), 0, 0, 0)

@@ -19,6 +19,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client._cluster.metadata import TopicPartition
+from kafkawire.client._produce.batch_memory import BatchMemory
 from kafkawire.client._produce.batches import PartitionQueue, RecordBatch
 from kafkawire.client._produce.partitioner import another_partition, partition_of_key
 from kafkawire.client._produce.results import BatchResult
@@ -58,6 +59,7 @@ class Accumulator:
         self._codec = options.codec
         self._is_transactional = options.transactional_id is not None
         self._most_in_flight = _most_in_flight(options)
+        self._memory = BatchMemory(options.max_batch_size)
         self.most_buffered = options.buffer_memory
         self.buffered = 0
         self._room: deque[asyncio.Future[None]] = deque()
@@ -86,7 +88,7 @@ class Accumulator:
         builder = BatchBuilder(
             compression=self._codec, level=level, size_limit=limit, is_transactional=self._is_transactional
         )
-        return RecordBatch(builder, BatchResult(self._loop), self._loop.time())
+        return RecordBatch(builder, BatchResult(self._loop), self._loop.time(), self._memory)
 
     def fill(self, batch: RecordBatch, info: TopicInfo, queue: PartitionQueue | None, sticks: bool) -> None:
         """Fill this batch from now on; records without keys switch to another partition."""

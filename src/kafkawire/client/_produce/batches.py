@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkawire.records import add_sequence
+from kafkawire.records import Codec, add_sequence
 from kafkawire.records.batch import stamp_producer
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkawire.client._cluster.metadata import TopicPartition
+    from kafkawire.client._produce.batch_memory import BatchMemory
     from kafkawire.client._produce.results import BatchResult
     from kafkawire.records import BatchBuilder, Buffer
 
@@ -62,6 +63,11 @@ class Batch:
         assert self.data is not None
         return self.data
 
+    @property
+    def wire_size(self) -> int:
+        """The bytes of the batch in a request."""
+        return len(self.build())
+
     def stamp(self, identity: Identity, sequence: int) -> None:
         """Write producer and sequence into the batch."""
         data = bytearray(self.build())
@@ -90,13 +96,18 @@ class Batch:
 
 
 class RecordBatch(Batch):
-    """A batch that is filled record by record; `size` is its share of the memory of the producer."""
+    """A batch that is filled record by record; `size` is its share of the memory of the producer.
 
-    __slots__ = ("append", "builder", "finished", "lingers", "result", "size", "timer")
+    It has its builder until it is built, and the memory in `space` until it is delivered.
+    """
 
-    def __init__(self, builder: BatchBuilder, result: BatchResult, opened_at: float) -> None:
+    __slots__ = ("append", "builder", "finished", "lingers", "memory", "result", "size", "space", "timer")
+
+    def __init__(self, builder: BatchBuilder, result: BatchResult, opened_at: float, memory: BatchMemory) -> None:
         super().__init__(opened_at)
         self.builder = builder
+        self.memory = memory
+        self.space: bytearray | None = None
         self.append = builder.append
         self.result = result
         self.size = 0
@@ -107,12 +118,28 @@ class RecordBatch(Batch):
     def build(self) -> Buffer:
         if self.data is None:
             self.data = self.builder.build()
-            self.count = self.builder.count
+            self._drop_builder()
         return self.data
+
+    @property
+    def wire_size(self) -> int:
+        return self.builder.size if self._is_plain else len(self.build())
+
+    def stamp(self, identity: Identity, sequence: int) -> None:
+        if self._is_plain:
+            self.space = self.memory.take(self.builder.size)
+            self.data = self.builder.build_into(self.space, *identity, sequence)
+            self.sequence = sequence
+            self._drop_builder()
+        else:
+            super().stamp(identity, sequence)
+            self.space = None
 
     def succeed(self, partition: TopicPartition, base_offset: int, append_time: int, log_start: int) -> None:
         self.result.succeed(partition, base_offset, append_time, log_start)
         self._finish()
+        if self.space is not None:
+            self.memory.give(self.space)
 
     def fail(self, error: BaseException) -> None:
         self.result.fail(error)
@@ -125,7 +152,7 @@ class RecordBatch(Batch):
     def _halves(self, first: BatchBuilder, second: BatchBuilder) -> tuple[RecordBatch, RecordBatch]:
         results = self.result.split(first.count)
         one, other = (
-            RecordBatch(builder, result, self.opened_at)
+            RecordBatch(builder, result, self.opened_at, self.memory)
             for builder, result in zip((first, second), results, strict=True)
         )
         one.build()
@@ -133,6 +160,15 @@ class RecordBatch(Batch):
         one.size = self.size // 2
         other.size = self.size - one.size
         return one, other
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the batch is not built yet, and its records are sent as they are."""
+        return self.data is None and self.builder.codec is Codec.NONE
+
+    def _drop_builder(self) -> None:
+        self.count = self.builder.count
+        del self.builder, self.append
 
     def _finish(self) -> None:
         self.is_done = True
@@ -207,10 +243,11 @@ class PartitionQueue:
                 self._start_sequences(Identity(self.identity.producer_id, self.identity.epoch + 1))
         self.must_restart = False
         batch = self.waiting.popleft()
-        batch.build()
         if self.identity is not None and batch.sequence is None:
             batch.stamp(self.identity, self.next_sequence)
             self.next_sequence = add_sequence(self.next_sequence, batch.count)
+        else:
+            batch.build()
         batch.attempts += 1
         self.in_flight.append(batch)
         return batch

@@ -28,7 +28,7 @@ from kafkawire.client._produce.results import RecordFuture
 from kafkawire.client._produce.task_sender import TaskSender
 from kafkawire.client._transactions.manager import TransactionManager
 from kafkawire.client._transactions.scope import transaction_scope
-from kafkawire.client._transactions.state import Phase
+from kafkawire.client._transactions.state import OPEN
 from kafkawire.client.errors import (
     AbortableTransactionError,
     ClosedError,
@@ -139,7 +139,7 @@ class Producer:
         accumulator = self._accumulator
         if accumulator.buffered >= accumulator.most_buffered:
             await accumulator.wait_for_room()
-        if self._state is not None and self._state.phase is not Phase.OPEN:
+        if self._state is not None and self._state.phase is not OPEN:
             self._state.check_open("send")
         sticks = key is None and partition is None and self._partitioner is None
         stamp = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms

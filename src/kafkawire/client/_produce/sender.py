@@ -153,7 +153,7 @@ class Sender(Generic[_Connection]):
                 if queue.has_older_producer(self._identity):
                     queues.pop()
                     continue
-            size += len(queue.waiting[0].build()) + _OVERHEAD
+            size += queue.waiting[0].wire_size + _OVERHEAD
             if sent and size > self._options.max_request_size:
                 break
             queues.pop()

@@ -75,6 +75,9 @@ NEXT: Final = {
     Phase.DEAD: set[Phase](),
 }
 
+OPEN: Final = Phase.OPEN
+"""For code that runs once for each record: before Python 3.12, `Phase.OPEN` is a call of Python code."""
+_PRODUCING: Final = (Phase.OPEN, Phase.COMMITTING)
 _UNDER_WAY: Final = 0.02
 _FENCED: Final = {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED}
 _MOVED: Final = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
@@ -153,7 +156,7 @@ class TransactionState:
     @property
     def may_produce(self) -> bool:
         """Whether batches may be sent: the transaction is open, or a commit waits for them."""
-        return self.phase in (Phase.OPEN, Phase.COMMITTING)
+        return self.phase in _PRODUCING
 
     @property
     def may_abort(self) -> bool:
@@ -197,7 +200,7 @@ class TransactionState:
             return self.error
         if isinstance(made, FatalTransactionError):
             self.phase, self.error = Phase.DEAD, made
-        elif self.phase in (Phase.OPEN, Phase.COMMITTING):
+        elif self.may_produce:
             self.phase, self.error = Phase.FAILED, made
         elif self.phase is Phase.FAILED and self.error is not None:
             return self.error

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Records to bytes, compiled. `encode.py` beside it is its reference; the rules are written there."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
@@ -201,6 +201,18 @@ cdef class Appender:
     def payload(self):
         """The encoded records of the batch, or the encoded messages of the set."""
         return PyBytes_FromStringAndSize(<const char *> self.out.data, self.out.used) if self.out.used else b""
+
+    def copy_into(self, space, int64_t at):
+        """Write the payload into this memory, from a place on; ValueError if it does not fit."""
+        cdef Py_buffer view
+        PyObject_GetBuffer(space, &view, PyBUF_WRITABLE)
+        try:
+            if at < 0 or view.len - at < self.out.used:
+                raise ValueError(f"{self.out.used} bytes at {at} of {view.len}")
+            if self.out.used:
+                memcpy(<uint8_t *> view.buf + at, self.out.data, self.out.used)
+        finally:
+            PyBuffer_Release(&view)
 
 
 cdef bytes encode_headers(tuple pairs):

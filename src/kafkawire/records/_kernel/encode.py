@@ -179,6 +179,13 @@ class Appender:
         """The encoded records of the batch, or the encoded messages of the set."""
         return bytes(self._out)
 
+    def copy_into(self, space: bytearray, at: int) -> None:
+        """Write the payload into this memory, from a place on; ValueError if it does not fit."""
+        size = len(self._out)
+        if at < 0 or len(space) - at < size:
+            raise ValueError(f"{size} bytes at {at} of {len(space)}")
+        space[at : at + size] = self._out
+
 
 def seal(
     template: bytes,
@@ -192,11 +199,41 @@ def seal(
 ) -> bytes:
     """A magic 2 batch from a header with the constant fields, and the records as they are stored."""
     header = bytearray(template)
+    _complete(header, packed, base_offset, last_offset, base_timestamp, max_timestamp, sequence, count)
+    return b"".join((header, packed))
+
+
+def seal_in_place(
+    batch: memoryview,
+    template: bytes,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    sequence: int,
+    count: int,
+) -> None:
+    """Write the header of a magic 2 batch before its records, which are in place as they are stored."""
+    header, packed = batch[:HEADER_SIZE], batch[HEADER_SIZE:]
+    header[:] = template
+    _complete(header, packed, base_offset, last_offset, base_timestamp, max_timestamp, sequence, count)
+
+
+def _complete(
+    header: bytearray | memoryview,
+    packed: Buffer,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    sequence: int,
+    count: int,
+) -> None:
+    """Write the fields of a header that depend on the records."""
     struct.pack_into(">qi", header, BASE_OFFSET_AT, base_offset, HEADER_SIZE - PREFIX_SIZE + len(packed))
     struct.pack_into(">iqq", header, LAST_OFFSET_DELTA_AT, last_offset - base_offset, base_timestamp, max_timestamp)
     struct.pack_into(">ii", header, BASE_SEQUENCE_AT, sequence, count)
     struct.pack_into(">I", header, CRC_AT, kernel.crc32c(packed, kernel.crc32c(header[CHECKED_FROM:])))
-    return b"".join((header, packed))
 
 
 def records_of(batch: pa.RecordBatch, next_offset: int) -> Iterator[NewRecord]:
