@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 MEGABYTE = 1 << 20
 ROUNDS = 3
 SECONDS = 1.0
-PARTITIONS = 5_000
 GREETING = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
 
 
@@ -42,6 +41,11 @@ class Started(NamedTuple):
     process: subprocess.Popen[str]
     port: int
     seconds: float
+
+    def processor_seconds(self) -> float:
+        """The processor time that all its threads have used so far."""
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((each / "schedstat").read_text().split()[0]) for each in threads) / 1e9
 
     def memory(self) -> float:
         """Resident megabytes."""
@@ -147,17 +151,6 @@ def fetch(offset: int) -> FetchRequest:
     return FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=MEGABYTE, topics=[topic])
 
 
-def start_rows() -> Iterator[Row]:
-    started = []
-    memory = 0.0
-    for _ in range(ROUNDS):
-        with server(*broker("--memory")) as running:
-            started.append(running.seconds)
-            memory = running.memory()
-    yield Row("process start to first ApiVersions answer", "ms", min(started) * 1000, 400, at_most=True)
-    yield Row("resident after the first answer", "MB", memory, 80, at_most=True)
-
-
 def small_rows() -> Iterator[Row]:
     frame = encode_request(GREETING, version=3, correlation_id=1, client_id="bench")
     with server(*broker("--memory")) as running:
@@ -201,25 +194,6 @@ def produce_rows(directory: Path) -> Iterator[Row]:
     yield Row("produce of 16 KB batches, acks=1, 4 x 5 under way", "x bare receive", ours / theirs, 0.6, note=note)
 
 
-def partition_rows(directory: Path) -> Iterator[Row]:
-    """The time that thousands of partitions take to create, by one request, and to open, beside a start without any."""
-    topic = CreateTopicsRequest.CreatableTopic(name="many", num_partitions=PARTITIONS, replication_factor=1)
-    created, opened = [], []
-    for number in range(ROUNDS):
-        data = str(directory / str(number))
-        with server(*broker("--data", data)) as running:
-            bare = running.seconds
-            with socket.create_connection(("127.0.0.1", running.port)) as connection:
-                start = perf_counter()
-                call(connection, CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 4)
-                created.append(perf_counter() - start)
-        assert sum(1 for _ in Path(data).glob("many-*")) == PARTITIONS
-        with server(*broker("--data", data)) as running:
-            opened.append(running.seconds - bare)
-    yield Row(f"creation of {PARTITIONS:,} partitions", "s", min(created), 2, at_most=True)
-    yield Row(f"start with {PARTITIONS:,} partitions, beside one without", "s", min(opened), 1, at_most=True)
-
-
 def crowd_rows() -> Iterator[Row]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -240,14 +214,11 @@ def crowd_rows() -> Iterator[Row]:
 
 
 def rows() -> Iterator[Row]:
-    yield from start_rows()
     yield from small_rows()
     with tempfile.TemporaryDirectory() as directory:
         yield from fetch_rows(Path(directory))
     with tempfile.TemporaryDirectory() as directory:
         yield from produce_rows(Path(directory))
-    with tempfile.TemporaryDirectory() as directory:
-        yield from partition_rows(Path(directory))
     yield from crowd_rows()
 
 

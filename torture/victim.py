@@ -33,13 +33,13 @@ import ctypes, faulthandler, json, os, resource, signal, sys
 import kafkawire.broker._broker, kafkawire.broker._ops.process, kafkawire.broker._metrics.http
 import kafkawire.broker._config.sources
 import kafkawire.cli.commands.serve
-from kafkawire.broker._dispatch.registry import served_apis
+from kafkawire.broker._ops.loading import load_everything
 from kafkawire.cli.main import main
 
 libc = ctypes.CDLL(None)
 libc.prctl(1, signal.SIGKILL)
 kafkawire.broker._ops.process.new_loop().close()
-served_apis()
+list(load_everything())
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     order = json.loads(line)

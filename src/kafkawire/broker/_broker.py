@@ -14,7 +14,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kafkawire.broker._acls import changes as acl_changes
 from kafkawire.broker._clock import LoopClock
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
@@ -23,6 +22,7 @@ from kafkawire.broker._net.listeners import Endpoint, advertised, listening, pro
 from kafkawire.broker._net.server import Server
 from kafkawire.broker._node import Node
 from kafkawire.broker._ops.event_log import log_event
+from kafkawire.broker._ops.loading import Loading
 from kafkawire.broker._ops.maintenance import Maintenance
 from kafkawire.broker._security.listeners import Listeners
 from kafkawire.log.storage.files import DiskFiles
@@ -89,7 +89,7 @@ class Broker:
         try:
             self.node.start()
             self.node.changes.run_now(self.node.changes.users(self._users))
-            self.node.changes.run_now(acl_changes.creation(self.node, self._acls))
+            self._create_acls()
             for name, place in self.listeners.items():
                 security = self.security[name]
                 self.listeners[name] = Endpoint(place.host, await self.server.listen(security, place))
@@ -107,6 +107,8 @@ class Broker:
         self._maintenance = Maintenance(self.node, self.dispatcher.turns)
         self._maintenance.start()
         self.dispatcher.watchdog.start()
+        self._loading = Loading(self.dispatcher.turns)
+        self._loading.start()
         self._started = True
         log_event(
             "broker started",
@@ -118,10 +120,17 @@ class Broker:
             ms=self.clock.elapsed() - began,
         )
 
+    def _create_acls(self) -> None:
+        if self._acls:
+            from kafkawire.broker._acls.changes import creation
+
+            self.node.changes.run_now(creation(self.node, self._acls))
+
     async def stop(self) -> None:
         """Close connections and logs; everything acknowledged is on the disk afterwards."""
         if self._started:
             self._started = False
+            self._loading.stop()
             await self._maintenance.stop()
             self.dispatcher.watchdog.stop()
             await self.server.close()

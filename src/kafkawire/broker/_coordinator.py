@@ -1,7 +1,8 @@
 """The interface of coordinators, such as that of groups, to their node.
 
 Rules:
-- `start` runs when the logs are open, before the first connection. It loads state from internal topics.
+- `start` runs when the logs are open, before the coordinator is used. It loads state from its internal topic. If the
+  topic exists when the broker starts, this is before the first connection.
 - `stop` runs after the last connection is closed, before the logs are closed.
 - All calls come from the broker's loop.
 - `kafkawire.broker.groups.service.Groups(node)` is `node.groups`. Its constructor only keeps the node, which is not
@@ -13,12 +14,17 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kafkawire.broker._metadata.topics import Topic
+
+COORDINATORS: Final = {SHARE_GROUP_STATE: "shares", CONSUMER_OFFSETS: "groups", TRANSACTION_STATE: "transactions"}
+"""The attribute of a node that is the coordinator, by the topic that holds its state."""
 
 
 class Gauge(NamedTuple):

@@ -9,20 +9,22 @@ Rules:
 - Batches that are slow to admit are admitted in a thread, and appended on the loop. A connection has one request under
   way at a time, so the records of one client stay in order.
 - Internal topics are created when they are first needed. Only their coordinators write to them.
+- A coordinator starts with the node if its topic exists, and else when it is first needed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafkawire.broker._acls.authorizer import authorizer_of
 from kafkawire.broker._acls.entries import Entries
 from kafkawire.broker._config.client_metrics import ClientMetricsConfigs
 from kafkawire.broker._config.group_settings import GroupConfigs
 from kafkawire.broker._config.settings import CLIENT_METRICS_RESOURCE, GROUP_RESOURCE
+from kafkawire.broker._coordinator import COORDINATORS
 from kafkawire.broker._dispatch.large_requests import collector_disabled
 from kafkawire.broker._dispatch.write_group import WriteGroup
 from kafkawire.broker._fetch.sessions import ServerSessions
@@ -42,9 +44,6 @@ from kafkawire.broker._security.scram_users import ScramUsers
 from kafkawire.broker._telemetry.service import Telemetry
 from kafkawire.broker._tokens.service import Tokens
 from kafkawire.broker._tokens.stored import StoredTokens
-from kafkawire.broker.groups.service import Groups
-from kafkawire.broker.share.service import Shares
-from kafkawire.broker.transactions.service import Transactions
 from kafkawire.log import admit
 from kafkawire.log.config import FOREVER, LogConfig
 from kafkawire.log.directory import LogDirectory
@@ -68,10 +67,15 @@ if TYPE_CHECKING:
     from kafkawire.broker._coordinator import Coordinator
     from kafkawire.broker._fetch.watch import Watch
     from kafkawire.broker._security.listeners import Listeners
+    from kafkawire.broker._security.peer import Peer
+    from kafkawire.broker.groups.service import Groups
+    from kafkawire.broker.share.service import Shares
+    from kafkawire.broker.transactions.service import Transactions
     from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes, FileSystem
 
+C = TypeVar("C", bound="Coordinator")
 _log = logging.getLogger("kafkawire.broker")
 JOURNAL_CONFIG = LogConfig(retention_ms=-1, segment_ms=FOREVER, max_message_bytes=2**30)
 QUIET_MS = 10_000
@@ -141,10 +145,9 @@ class Node:
         self.leader_epoch = 0
         self.moves: dict[tuple[str, int], int] = {}
         """How often the leader of a partition moved. Only tests with several brokers move leaders."""
-        self.shares = Shares(self)
-        self.groups = Groups(self)
-        self.transactions = Transactions(self)
-        self.coordinators: list[Coordinator] = [self.shares, self.groups, self.transactions]
+        self.coordinators: list[Coordinator] = []
+        """Those that were needed so far."""
+        self._is_started = False
         self.guard: Callable[[str, int], None] | None = None
         """Called before a partition is read or written, or a topic (partition -1) is described. An error that it raises
         is the response for this partition. Tests use it."""
@@ -162,8 +165,42 @@ class Node:
         Its objects stay, so a garbage collection would visit all of them, repeatedly, and free none.
         """
         with collector_disabled():
+            for topic, name in COORDINATORS.items():
+                if topic in self.topics:
+                    getattr(self, name)
             for coordinator in self.coordinators:
                 coordinator.start()
+            self._is_started = True
+
+    @cached_property
+    def shares(self) -> Shares:
+        from kafkawire.broker.share.service import Shares
+
+        return self._begin(Shares(self))
+
+    @cached_property
+    def groups(self) -> Groups:
+        from kafkawire.broker.groups.service import Groups
+
+        return self._begin(Groups(self))
+
+    @cached_property
+    def transactions(self) -> Transactions:
+        from kafkawire.broker.transactions.service import Transactions
+
+        return self._begin(Transactions(self))
+
+    def _begin(self, coordinator: C) -> C:
+        self.coordinators.append(coordinator)
+        if self._is_started:
+            coordinator.start()
+        return coordinator
+
+    def disconnected(self, peer: Peer) -> None:
+        """Drop what is kept for a connection that was closed."""
+        if "shares" in vars(self):
+            self.shares.disconnected(peer)
+        self.telemetry.disconnected(peer)
 
     def close(self) -> None:
         """Stop the coordinators, and leave the logs as a clean start expects them."""

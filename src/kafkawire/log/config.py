@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +85,8 @@ class LogConfig:
         values: dict[str, object] = {}
         for name, text in properties.items():
             if name not in types:
+                from difflib import get_close_matches  # only a mistake pays for it
+
                 near = get_close_matches(name, types, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise InvalidConfigurationError(f"{name}: a log has no such setting{hint}")

@@ -52,6 +52,7 @@ HEADERS: Final = (
 )
 _OF_APIS: Final = ("deprecated", "unstable", "listeners", "sent", "forwarded", "cluster")
 SECTIONS: Final = ("request", "response", "fields")
+_FIRST_SECTION: Final = re.compile(rf"^(?:{'|'.join(SECTIONS)})\b", re.MULTILINE)
 
 
 class Line:
@@ -76,6 +77,13 @@ class Parser:
             self._top_level(line)
 
     def parse(self) -> ApiSchema | MessageSchema:
+        versions, flexible = self.ranges()
+        if "api" in self.headers:
+            return self._api(versions, flexible)
+        return self._message(versions, flexible)
+
+    def ranges(self) -> tuple[Versions, Versions]:
+        """The versions, and those of them that are flexible."""
         versions = self._range_of("versions")
         if versions.last == HIGHEST_VERSION:
             self._fail(self.headers["versions"][0], "versions of a message are closed: N or N-M")
@@ -85,9 +93,7 @@ class Parser:
             if flexible.last != HIGHEST_VERSION:
                 self._fail(self.headers["flexible"][0], "flexible versions are open ended: N+, or none")
             flexible &= versions
-        if "api" in self.headers:
-            return self._api(versions, flexible)
-        return self._message(versions, flexible)
+        return versions, flexible
 
     def _top_level(self, line: Line) -> None:
         self.last_line = line.number
@@ -293,6 +299,15 @@ class SectionReader:
 def parse(text: str, place: str) -> ApiSchema | MessageSchema:
     """Parse and check one schema; `place` names the file in errors, and must have its file name."""
     return Parser(text, place).parse()
+
+
+def parse_ranges(text: str, place: str) -> tuple[Versions, Versions]:
+    """The versions of a schema and its flexible versions, from its header lines alone.
+
+    >>> parse_ranges("api 26 EndTxn\nversions 0-5\nflexible 3+\nrequest\n  not read", "026_end_txn.api")
+    (Versions(0, 5), Versions(3, 5))
+    """
+    return Parser(_FIRST_SECTION.split(text, 1)[0], place).ranges()
 
 
 def parse_range(text: str, place: str, line: int) -> Versions:

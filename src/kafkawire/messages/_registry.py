@@ -1,14 +1,15 @@
 """The registry of messages and APIs, by name or key, loaded on first use.
 
 Rules:
-- The schema files are the list: a file's name gives key and message names, so a file is parsed only on first use.
+- The schema files are the list: a file's name gives key and message names, so a file is parsed only on first use. The
+  versions of an API are read from the header lines of its file.
+- There is one class per message, also if several threads use it first at the same time. The first that is built stays.
 - Header versions follow the body's flexibility, with two exceptions: the ApiVersions response always has header 0
   (KIP-511), and ControlledShutdown v0 requests have header 0.
 """
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
+_classes: dict[str, type[Message]] = {}
 
 
 class UnknownMessageError(KafkaWireError, LookupError):
@@ -46,12 +48,20 @@ class Api:
 
     @property
     def versions(self) -> Versions:
-        return self.schema.versions
+        return self._ranges[0]
 
     @property
     def flexible(self) -> Versions:
         """The flexible versions; empty if the API has none."""
-        return self.schema.flexible
+        return self._ranges[1]
+
+    @cached_property
+    def _ranges(self) -> tuple[Versions, Versions]:
+        """The versions and the flexible versions. The schema's fields are not parsed for them."""
+        from kafkawire.messages._notation import parse_ranges
+
+        path = _api_files()[self.key]
+        return parse_ranges(path.read_text(encoding="utf-8"), _place(path))
 
     @property
     def request(self) -> type[Message]:
@@ -106,9 +116,13 @@ def message_names() -> tuple[str, ...]:
     return tuple(_message_files())
 
 
-@cache
 def message_class(name: str) -> type[Message]:
     """The class of a message by its exact name, built on first use."""
+    found = _classes.get(name)
+    return _classes.setdefault(name, _build(name)) if found is None else found
+
+
+def _build(name: str) -> type[Message]:
     path = _message_files().get(name)
     if path is None:
         raise UnknownMessageError(f"no message {name!r}{_nearest(name, list(message_names()))}")
@@ -122,8 +136,12 @@ def load_schema(path: Path) -> ApiSchema | MessageSchema:
     """The checked schema of a file."""
     from kafkawire.messages._notation import parse
 
-    place = path.relative_to(SCHEMAS).as_posix() if path.is_relative_to(SCHEMAS) else path.as_posix()
-    return parse(path.read_text(encoding="utf-8"), place)
+    return parse(path.read_text(encoding="utf-8"), _place(path))
+
+
+def _place(path: Path) -> str:
+    """The name of a schema's file in errors."""
+    return path.relative_to(SCHEMAS).as_posix() if path.is_relative_to(SCHEMAS) else path.as_posix()
 
 
 def _message_schema(schema: ApiSchema | MessageSchema, name: str) -> MessageSchema:
@@ -158,6 +176,8 @@ def _message_files() -> dict[str, Path]:
 
 
 def _nearest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches  # only a mistake pays for it
+
     by_lower = {each.lower(): each for each in names}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f"; did you mean {by_lower[close[0]]}?" if close else ""

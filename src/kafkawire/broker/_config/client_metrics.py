@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._config.own_settings import OwnSettings
 from kafkawire.broker._config.settings import CLIENT_METRICS_RESOURCE, SCOPES, Setting, Source, keys
-from kafkawire.broker.groups.consumer.patterns import compile_pattern
 from kafkawire.messages.errors import InvalidConfigError, InvalidRegularExpressionError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ class ClientMetricsConfigs(OwnSettings):
         if INTERVAL in after and int(after[INTERVAL]) not in INTERVALS:
             raise InvalidRequestError(f"{INTERVAL}: found {after[INTERVAL]}, expected 100 to 3600000")
         elements(METRICS, after.get(METRICS, ""))
+        from kafkawire.broker.groups.consumer.patterns import compile_pattern
+
         for regex in attribute_patterns(after.get(MATCH, "")).values():
             try:
                 compile_pattern(regex)

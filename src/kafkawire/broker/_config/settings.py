@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from kafkawire.log.config import LogConfig
 from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 TOPIC_RESOURCE, BROKER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE = 2, 4, 16, 32
 SCOPES: Final = {
@@ -132,8 +131,7 @@ class BrokerConfig:
     def unknown(self) -> dict[str, str]:
         """Unknown names that were given at start, each with the closest known name, or ''."""
         table = keys("broker")
-        near = {name: get_close_matches(name, table, 1, 0.8) for name in self.given if key_of(name) is None}
-        return {name: close[0] if close else "" for name, close in near.items()}
+        return {name: _closest(name, table, 0.8) for name in self.given if key_of(name) is None}
 
     def integer(self, name: str) -> int:
         value = self._value(name)
@@ -310,5 +308,11 @@ def _check_remote_storage(configs: Mapping[str, str | None]) -> None:
 
 
 def _hint(name: str, scope: str) -> str:
-    close = get_close_matches(name, keys(scope), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    close = _closest(name, keys(scope))
+    return f"; did you mean {close}?" if close else ""
+
+
+def _closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    from difflib import get_close_matches  # only a mistake pays for it
+
+    return next(iter(get_close_matches(name, list(known), 1, cutoff)), "")

@@ -1,8 +1,10 @@
 """The registry of APIs: one file under `apis`, one function, one decorator.
 
 Rules:
-- `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API. All files of `apis` are
-  imported, so a new file is enough. ApiVersions lists exactly the registered APIs.
+- `@serves("Metadata")` above `handle(node, request, context)` is the only way to serve an API. A new file in `apis` is
+  enough; its name gives the API. ApiVersions lists exactly the APIs that have a file.
+- A file is imported when its API is first requested, so that a broker starts quickly. `_ops.loading` imports the others
+  soon after the start.
 - `handle` returns the response, or None if the client expects none. It may be a coroutine. One that does not wait costs
   no task (`dispatcher`).
 - A handler that iterates over its request, or over state of the broker, awaits `context.yield_if_due()` between two
@@ -11,7 +13,7 @@ Rules:
   Kafka.
 - The permissions that an API needs are in the table `_acls.needs`. An API without a row there cannot be served. The
   guard enforces the table; a handler asks `context.may` for what the table leaves to it.
-- All versions of the schema are served unless the decorator names fewer.
+- All versions of the schema are served, unless FEWER_VERSIONS has the API.
 - An exception becomes the API's error response. `refuse(request, refusal, context)` builds it if it is given. Otherwise
   the top-level error code of the response is set. An API that has neither closes the connection, as in Kafka.
 - A `KafkaError` has its own code (`raise error_for(...)` or one of its classes). Any other exception is
@@ -26,7 +28,7 @@ from __future__ import annotations
 import pkgutil
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
@@ -38,6 +40,7 @@ from kafkawire.broker._security.peer import Peer
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.messages import Api, api
 from kafkawire.messages.errors import ErrorCode, KafkaError, ThrottlingQuotaExceededError, code_for, error_for
+from kafkawire.messages.schema import Versions, camel_case
 from kafkawire.wire.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -50,7 +53,6 @@ if TYPE_CHECKING:
     from kafkawire.broker._quotas.service import ClientQuotas
     from kafkawire.broker._security.peer import Principal
     from kafkawire.messages import Message
-    from kafkawire.messages.schema import Versions
 
     Response: TypeAlias = "Message | HeldResponse | None"
     Handle = Callable[[Node, Any, "RequestContext"], Response | Awaitable[Response]]
@@ -60,6 +62,15 @@ H = TypeVar("H", bound="Callable[..., Any]")
 K = TypeVar("K", bound="Hashable")
 NOBODY: Final = Peer()
 """The peer of a request that came over no connection, as in tests."""
+FEWER_VERSIONS: Final = {
+    "InitProducerId": Versions(0, 5),
+    "ShareAcknowledge": Versions(1, 2),
+    "ShareFetch": Versions(1, 2),
+    "ShareGroupDescribe": Versions(1, 1),
+    "ShareGroupHeartbeat": Versions(1, 1),
+    "WriteTxnMarkers": Versions(1, 2),
+}
+"""The versions that are served, of APIs with more versions in the schema."""
 
 
 class _NotDue:
@@ -183,13 +194,43 @@ class Refusal(NamedTuple):
         return cls(code, str(error) or None) if code != ErrorCode.UNKNOWN_SERVER_ERROR else cls(code, None)
 
 
-class Handler(NamedTuple):
-    """The functions that serve an API, and the versions that they serve."""
+class _Functions(NamedTuple):
+    """What a file under `apis` registers."""
 
-    api: Api
-    versions: Versions
     handle: Handle
     refuse: Refuse | None
+
+
+class Handler:
+    """A served API: its versions, and the functions that serve it, which are imported when they are first used."""
+
+    def __init__(self, which: Api, module: str) -> None:
+        self.api = which
+        self._module = module
+
+    @cached_property
+    def versions(self) -> Versions:
+        return FEWER_VERSIONS.get(self.api.name) or self.api.versions
+
+    @cached_property
+    def handle(self) -> Handle:
+        return self._functions.handle
+
+    @cached_property
+    def refuse(self) -> Refuse | None:
+        return self._functions.refuse
+
+    def load(self) -> None:
+        """Import the functions, and build the messages."""
+        _ = self._functions, self.api.request, self.api.response
+
+    @cached_property
+    def _functions(self) -> _Functions:
+        import_module(self._module)
+        found = _registered.get(self.api.key)
+        if found is None:
+            raise RegistrationError(f"{self._module} does not serve {self.api.name}")
+        return found
 
 
 class HeldResponse(NamedTuple):
@@ -211,10 +252,10 @@ class RegistrationError(KafkaWireError):
     """A file under `apis` that does not register exactly one API of its own."""
 
 
-_registered: dict[int, Handler] = {}
+_registered: dict[int, _Functions] = {}
 
 
-def serves(name: str, *, versions: Versions | None = None, refuse: Refuse | None = None) -> Callable[[H], H]:
+def serves(name: str, *, refuse: Refuse | None = None) -> Callable[[H], H]:
     """Register the function below as the handler of an API."""
     which = api(name)
     if which.name not in NEEDS:
@@ -225,7 +266,7 @@ def serves(name: str, *, versions: Versions | None = None, refuse: Refuse | None
     def register(handle: H) -> H:
         if which.key in _registered:
             raise RegistrationError(f"{which.name} is served twice: {handle.__module__} and another file")
-        _registered[which.key] = Handler(which, versions or which.versions, handle, refuse)
+        _registered[which.key] = _Functions(handle, refuse)
         return handle
 
     return register
@@ -235,9 +276,9 @@ def serves(name: str, *, versions: Versions | None = None, refuse: Refuse | None
 def served_apis() -> Mapping[int, Handler]:
     """Every API that has a file, by key."""
     package = import_module("kafkawire.broker.apis")
-    for module in pkgutil.iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
-    return dict(sorted(_registered.items()))
+    files = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    handlers = [Handler(api(camel_case(name)), f"{package.__name__}.{name}") for name in files]
+    return {each.api.key: each for each in sorted(handlers, key=lambda each: each.api.key)}
 
 
 def error_response(handler: Handler, request: Any, error: BaseException, context: RequestContext) -> Message | None:

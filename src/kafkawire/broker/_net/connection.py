@@ -28,7 +28,6 @@ from kafkawire.broker._net.receive_rate import WINDOW_SECONDS, ReceiveRate
 from kafkawire.broker._net.send_queue import send_queue
 from kafkawire.broker._ops.event_log import debug_enabled, log_event
 from kafkawire.broker._security.peer import Peer
-from kafkawire.broker._security.tls import UnknownSubjectError
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.wire.receive_buffer import ReceiveBuffer
 
@@ -104,13 +103,14 @@ class Connection(asyncio.BufferedProtocol):
             self._muted.cancel()
         if self._task is not None:
             self._task.cancel()
-        self._dispatcher.node.shares.disconnected(self.peer)
-        self._dispatcher.node.telemetry.disconnected(self.peer)
+        self._dispatcher.node.disconnected(self.peer)
         self._server.forget(self)
 
     def _identify(self, tls: ListenerTls) -> None:
         """Take the principal from the client's certificate; with SASL it does not name the user."""
         if not self.peer.protocol.uses_sasl:
+            from kafkawire.broker._security.tls import UnknownSubjectError
+
             certificate = self._transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
             try:
                 self.peer.principal = tls.principal(certificate)

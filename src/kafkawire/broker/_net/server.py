@@ -5,6 +5,7 @@ Rules:
 - A silent connection is closed after connections.max.idle.ms, unless it waits for a response.
 - New connections wait while descriptors are short (`acceptor`).
 - Above the rates of new connections the broker accepts later, or closes a connection unread (`_quotas.connections`).
+- Modules that only TLS or SASL needs are imported by the first listener or connection that needs them.
 - Above max.connections, or max.connections.per.ip, a new connection is closed at once. TLS handshakes count.
 """
 
@@ -22,8 +23,6 @@ from kafkawire.broker._net.acceptor import Acceptor
 from kafkawire.broker._net.budget import Budget
 from kafkawire.broker._net.connection import SCRATCH, Connection
 from kafkawire.broker._net.listeners import EVERYWHERE, CannotListenError
-from kafkawire.broker._net.sasl_connection import SaslConnection
-from kafkawire.broker._net.tls_handshakes import TlsHandshakes
 from kafkawire.broker._ops.event_log import log_event
 from kafkawire.broker._quotas.connections import ConnectionRates
 
@@ -146,6 +145,8 @@ class Server:
         if security.tls is None:
             make = self._connect
         else:
+            from kafkawire.broker._net.tls_handshakes import TlsHandshakes
+
             make = TlsHandshakes(self, security.name, security.protocol.value, security.tls).make
 
         async def connected(accepted: socket.socket) -> None:
@@ -165,6 +166,8 @@ class Server:
     def _connection(self, security: ListenerSecurity, accepted: socket.socket) -> Connection:
         if security.sasl is None:
             return Connection(self, self._dispatcher, security, accepted)
+        from kafkawire.broker._net.sasl_connection import SaslConnection
+
         return SaslConnection(self, self._dispatcher, security, security.sasl, accepted)
 
     async def _connect(self, accepted: socket.socket, connected: Callable[[], Connection]) -> None:

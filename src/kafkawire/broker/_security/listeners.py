@@ -2,6 +2,7 @@
 
 Rules:
 - Everything is made when the broker is made, so that an invalid setting or certificate stops the start.
+- Only a listener that uses TLS or SASL imports their modules.
 - A listener that a network reaches without authentication is logged, with the way to secure it.
 - A change of settings over the wire is checked against the listeners before it is stored, and applied after.
 """
@@ -9,13 +10,10 @@ Rules:
 from __future__ import annotations
 
 import logging
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from kafkawire.broker._config.listener_settings import ListenerSettings
 from kafkawire.broker._ops.event_log import log_event
-from kafkawire.broker._security.sasl import ListenerSasl
-from kafkawire.broker._security.tls import ListenerTls
 from kafkawire.messages.errors import InvalidConfigError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from kafkawire.broker._clock import Clock
     from kafkawire.broker._config.settings import BrokerConfig
     from kafkawire.broker._security.peer import SecurityProtocol
+    from kafkawire.broker._security.sasl import ListenerSasl
+    from kafkawire.broker._security.tls import ListenerTls
 
 
 class ListenerSecurity:
@@ -34,8 +34,14 @@ class ListenerSecurity:
         self.protocol = protocol
         self.settings = ListenerSettings(config, name, protocol)
         self.tls: ListenerTls | None = None
-        self.sasl = ListenerSasl(self.settings) if protocol.uses_sasl else None
+        self.sasl: ListenerSasl | None = None
+        if protocol.uses_sasl:
+            from kafkawire.broker._security.sasl import ListenerSasl
+
+            self.sasl = ListenerSasl(self.settings)
         if protocol.uses_tls:
+            from kafkawire.broker._security.tls import ListenerTls
+
             self.tls = ListenerTls(self.settings, lambda: clock.elapsed() / 1000)
 
     @property
@@ -95,6 +101,8 @@ class Listeners:
 def _is_local(host: str) -> bool:
     if host == "localhost":
         return True
+    from ipaddress import ip_address
+
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -16,12 +16,13 @@ from string import printable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.broker._config.client_metrics import INTERVAL, MATCH, METRICS, attribute_patterns, elements
-from kafkawire.broker.groups.consumer.patterns import Alphabet, Pattern, compile_for
 from kafkawire.records import crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
+
+    from kafkawire.broker.groups.consumer.patterns import Pattern
 
 DEFAULT_INTERVAL: Final = 300_000
 ALL: Final = "*"
@@ -76,4 +77,6 @@ def _symbols(value: str) -> str:
 
 @lru_cache(maxsize=256)
 def _pattern(regex: str, symbols: str) -> Pattern:
+    from kafkawire.broker.groups.consumer.patterns import Alphabet, compile_for
+
     return compile_for(regex, Alphabet(symbols))

@@ -15,7 +15,6 @@ from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.transactions.initiation import Initiation
 from kafkawire.messages import InitProducerIdResponse
 from kafkawire.messages.errors import ClusterAuthorizationError, ErrorCode, InvalidRequestError, error_for
-from kafkawire.messages.schema import Versions
 from kafkawire.wire.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def refuse(request: InitProducerIdRequest, refusal: Refusal, context: RequestCon
     return InitProducerIdResponse(error_code=refusal.code, producer_id=-1, producer_epoch=-1)
 
 
-@serves("InitProducerId", versions=Versions(0, 5), refuse=refuse)
+@serves("InitProducerId", refuse=refuse)
 async def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
     _check_access(request, context)
     producer_id, epoch = request.producer_id, request.producer_epoch

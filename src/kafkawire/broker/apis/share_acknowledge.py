@@ -17,7 +17,6 @@ from kafkawire.broker.share.acknowledging import acknowledge
 from kafkawire.broker.share.sessions import FINAL, INITIAL
 from kafkawire.messages import ShareAcknowledgeResponse
 from kafkawire.messages.errors import InvalidShareSessionEpochError
-from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -30,7 +29,7 @@ def refuse(request: ShareAcknowledgeRequest, refusal: Refusal, context: RequestC
     return ShareAcknowledgeResponse(error_code=refusal.code)
 
 
-@serves("ShareAcknowledge", versions=Versions(1, 2), refuse=refuse)
+@serves("ShareAcknowledge", refuse=refuse)
 async def handle(node: Node, request: ShareAcknowledgeRequest, context: RequestContext) -> ShareAcknowledgeResponse:
     key = session_key(node, request)
     if request.share_session_epoch == INITIAL:

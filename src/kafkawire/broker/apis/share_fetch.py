@@ -30,7 +30,6 @@ from kafkawire.messages.errors import (
     ShareSessionLimitReachedError,
     ShareSessionNotFoundError,
 )
-from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -50,7 +49,7 @@ def refuse(request: ShareFetchRequest, refusal: Refusal, context: RequestContext
     return ShareFetchResponse(error_code=refusal.code)
 
 
-@serves("ShareFetch", versions=Versions(1, 2), refuse=refuse)
+@serves("ShareFetch", refuse=refuse)
 async def handle(node: Node, request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
     key = session_key(node, request)
     renews = context.version >= 2 and request.is_renew_ack

@@ -16,7 +16,6 @@ from kafkawire.broker.apis.share_group_heartbeat import check_share_protocol
 from kafkawire.broker.groups.describing import describe_groups, find_group, refused
 from kafkawire.broker.groups.share.group import ShareGroup
 from kafkawire.messages import ShareGroupDescribeResponse
-from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,7 @@ def refuse(request: ShareGroupDescribeRequest, error: Refusal, context: RequestC
     return ShareGroupDescribeResponse(groups=refused(request, error, _Described))
 
 
-@serves("ShareGroupDescribe", versions=Versions(1, 1), refuse=refuse)
+@serves("ShareGroupDescribe", refuse=refuse)
 async def handle(node: Node, request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
     check_share_protocol(node)
     describe = partial(_describe, node, context)

@@ -16,7 +16,6 @@ from kafkawire.broker.groups.share.heartbeat import ShareBeat, check_request
 from kafkawire.broker.share.sessions import SessionKey
 from kafkawire.messages import ShareGroupHeartbeatResponse
 from kafkawire.messages.errors import InvalidRequestError, UnsupportedVersionError
-from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from kafkawire.broker._node import Node
@@ -47,7 +46,7 @@ def session_key(node: Node, request: ShareFetchRequest | ShareAcknowledgeRequest
     return SessionKey(request.group_id, request.member_id)
 
 
-@serves("ShareGroupHeartbeat", versions=Versions(1, 1))
+@serves("ShareGroupHeartbeat")
 async def handle(
     node: Node, request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> ShareGroupHeartbeatResponse:

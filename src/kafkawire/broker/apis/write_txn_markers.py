@@ -16,7 +16,6 @@ from kafkawire.broker._dispatch.registry import Refusal, RequestContext, serves
 from kafkawire.broker.transactions.markers import Marker
 from kafkawire.messages import WriteTxnMarkersResponse
 from kafkawire.messages.errors import ErrorCode, KafkaError
-from kafkawire.messages.schema import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
@@ -41,7 +40,7 @@ def refuse(request: WriteTxnMarkersRequest, refusal: Refusal, context: RequestCo
     return response
 
 
-@serves("WriteTxnMarkers", versions=Versions(1, 2), refuse=refuse)
+@serves("WriteTxnMarkers", refuse=refuse)
 async def handle(node: Node, request: WriteTxnMarkersRequest, context: RequestContext) -> WriteTxnMarkersResponse:
     results: Results = {}
     waiting: list[tuple[dict[TopicPartition, int], TopicPartition, Awaitable[None]]] = []

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkawire._extras import naming_extras
-from kafkawire.cli._support import output
 from kafkawire.cli._support.numbers import count
 from kafkawire.cli.registry import UsageError
 
@@ -37,7 +36,9 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--insecure", action="store_true", help="allow another --host without encryption")
     parser.add_argument("--write", action="store_true", help="let the page change the broker: produce, create, delete")
     parser.add_argument("--no-export", action="store_true", help="disable downloads from the page")
-    output.add_json_option(parser)
+    from kafkawire.cli._support.output import add_json_option
+
+    add_json_option(parser)
 
 
 def add_ui_option(parser: argparse.ArgumentParser) -> None:
@@ -128,6 +129,7 @@ def serve_page(args: argparse.Namespace, workspace: Workspace) -> int:
 
 def _run(server: object, *, as_json: bool, browser: bool) -> int:
     from kafkawire import _platforms as platforms
+    from kafkawire.cli._support.output import print_json
     from kafkawire.web import PageServer
 
     assert isinstance(server, PageServer)
@@ -137,7 +139,7 @@ def _run(server: object, *, as_json: bool, browser: bool) -> int:
         serving = asyncio.ensure_future(server.serve())
         await asyncio.sleep(0)
         if as_json:
-            output.print_json([{"address": server.address, "port": server.port}])
+            print_json([{"address": server.address, "port": server.port}])
             sys.stdout.flush()
         else:
             print(f"kafkawire: {server.address}", flush=True)
