@@ -153,10 +153,18 @@ def test_a_slow_reader_of_a_large_answer_needs_no_further_descriptor(loop: str, 
         assert "sending failed" not in broker.log
 
 
+def wait_for_line(broker: Serving, words: str) -> None:
+    """Wait until a thread of the broker has written a line of its log; the caller checks the line."""
+    gives_up = time.monotonic() + 30
+    while words not in broker.log and time.monotonic() < gives_up:
+        time.sleep(0.01)
+
+
 def test_few_descriptors_are_pointed_out(tmp_path: Path) -> None:
     with serving(tmp_path, "uvloop", 64, "--memory") as broker:
         with Peer(broker) as peer:
             assert peer.call(GREETING, 3).error_code == 0
+        wait_for_line(broker, "few descriptors")
         assert re.search(r"few descriptors limit=64 advice=.*allow at least 1024 \(ulimit -n\)", broker.log)
 
 
