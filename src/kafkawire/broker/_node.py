@@ -145,8 +145,7 @@ class Node:
         self.leader_epoch = 0
         self.moves: dict[tuple[str, int], int] = {}
         """How often the leader of a partition moved. Only tests with several brokers move leaders."""
-        self.coordinators: list[Coordinator] = []
-        """Those that were needed so far."""
+        self.coordinators: list[Coordinator] = []  # those that were needed so far
         self._is_started = False
         self.guard: Callable[[str, int], None] | None = None
         """Called before a partition is read or written, or a topic (partition -1) is described. An error that it raises
@@ -254,8 +253,7 @@ class Node:
         An append is held if `more` of them follow, or if the log holds records already. A log that acknowledges only
         synced records holds nothing.
         """
-        group = self.held
-        config = log.config
+        group, config = self.held, log.config
         if config.flush_on_ack or config.flush_messages < FOREVER:
             return None
         if not more and (group is None or log not in group):
