@@ -1,4 +1,4 @@
-"""What a broker imports before it listens, when it is asked, and soon afterwards."""
+"""The imports of a broker: before it listens, when it is asked, and soon afterwards."""
 
 from __future__ import annotations
 
@@ -149,8 +149,12 @@ def test_a_coordinator_that_is_needed_later_loads_its_log(open_node: Callable[..
     node = open_node()
     node.start()
     started: list[object] = []
+
+    def start(self: object) -> None:
+        started.append(self)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups.Groups, "start", started.append)
+        patch.setattr(groups.Groups, "start", start)
         assert node.groups is node.groups
         assert started == [node.groups] == node.coordinators
     node.close()

@@ -195,7 +195,7 @@ class Refusal(NamedTuple):
 
 
 class _Functions(NamedTuple):
-    """What a file under `apis` registers."""
+    """The functions that a file under `apis` registers."""
 
     handle: Handle
     refuse: Refuse | None
