@@ -26,7 +26,7 @@ from kafkawire.inspect import (
     rule,
 )
 from kafkawire.inspect._diagnose.close_causes import FLOORS
-from kafkawire.inspect._diagnose.registry import built_in_rules
+from kafkawire.inspect._diagnose.rule import built_in_rules
 from kafkawire.inspect._tables.read import read_captures
 from kafkawire.inspect._tables.schemas import FINDINGS
 from kafkawire.messages import (

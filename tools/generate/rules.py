@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from kafkawire.inspect._diagnose.registry import SUBJECTS, built_in_rules
+from kafkawire.inspect._diagnose.rule import SUBJECTS, built_in_rules
 from kafkawire.inspect._diagnose.thresholds import Thresholds, threshold_meanings
 
 if TYPE_CHECKING:

@@ -42,9 +42,16 @@ if TYPE_CHECKING:
         place_of,
     )
     from kafkawire.inspect._diagnose.evidence import Evidence, grouped, logged_transaction
-    from kafkawire.inspect._diagnose.findings import Finding, about, findings_table
-    from kafkawire.inspect._diagnose.levels import LEVELS
-    from kafkawire.inspect._diagnose.registry import Rule, apply_rules, find_incidents, rule
+    from kafkawire.inspect._diagnose.rule import (
+        LEVELS,
+        Finding,
+        Rule,
+        about,
+        apply_rules,
+        find_incidents,
+        findings_table,
+        rule,
+    )
     from kafkawire.inspect._diagnose.thresholds import Thresholds
     from kafkawire.inspect._explain.asked import Asked, Explained, explain_as, repair_as
     from kafkawire.inspect._explain.asked import Kind as AskedKind
@@ -145,12 +152,12 @@ __all__ = [
 _HOMES: Final = {
     "Evidence": "_diagnose.evidence",
     "grouped": "_diagnose.evidence",
-    "about": "_diagnose.findings",
+    "about": "_diagnose.rule",
     "SCHEMAS": "_tables.schemas",
     "Explanation": "_explain.explain",
-    "Finding": "_diagnose.findings",
+    "Finding": "_diagnose.rule",
     "Reading": "_tables.read",
-    "Rule": "_diagnose.registry",
+    "Rule": "_diagnose.rule",
     "Thresholds": "_diagnose.thresholds",
     "TopicNames": "_tables.topics",
     "explain_anything": "_explain.guess",
@@ -158,11 +165,11 @@ _HOMES: Final = {
     "explain_records": "_explain.explain",
     "explain_request": "_explain.explain",
     "explain_response": "_explain.explain",
-    "find_incidents": "_diagnose.registry",
+    "find_incidents": "_diagnose.rule",
     "parse_hex": "_hexdump.hex",
     "read_captures": "_tables.read",
     "read_directories": "_logdir.tables",
-    "rule": "_diagnose.registry",
+    "rule": "_diagnose.rule",
 }
 
 
@@ -193,7 +200,7 @@ _SHARED = {
     "HexError": "_hexdump.hex",
     "HexInput": "_hexdump.hex",
     "HotKey": "_diagnose.aggregates",
-    "LEVELS": "_diagnose.levels",
+    "LEVELS": "_diagnose.rule",
     "LOG_SCHEMAS": "_tables.schemas",
     "LogFiles": "_diagnose.aggregates",
     "LogTransactions": "_diagnose.aggregates",
@@ -217,7 +224,7 @@ _SHARED = {
     "WireField": "_explain.versions",
     "WrongIndex": "_diagnose.aggregates",
     "api_name": "_explain.value_names",
-    "apply_rules": "_diagnose.registry",
+    "apply_rules": "_diagnose.rule",
     "as_microseconds": "_tables.rows",
     "changes_between": "_explain.versions",
     "differences": "_explain.differences",
@@ -235,7 +242,7 @@ _SHARED = {
     "in_order_of_time": "_tables.selection",
     "find_repair": "_explain.repair",
     "follower_of": "_transactions.tables",
-    "findings_table": "_diagnose.findings",
+    "findings_table": "_diagnose.rule",
     "is_packed": "_capture.files",
     "joined_path": "_explain.tree:joined",
     "json_lines": "_tables.json_lines",

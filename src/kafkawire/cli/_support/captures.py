@@ -91,9 +91,14 @@ def without_collections() -> Iterator[None]:
 
 
 def read_inputs(
-    args: argparse.Namespace, *, partitions: bool = True, records: bool = False, values: bool = False
+    args: argparse.Namespace,
+    *,
+    partitions: bool = True,
+    transactions: bool = True,
+    records: bool = False,
+    values: bool = False,
 ) -> Reading:
-    """Read the captures and log directories that the arguments name; `partitions` as in `read_captures`."""
+    """Read the captures and log directories that the arguments name; which tables, as in `read_captures`."""
     import pyarrow as pa
 
     from kafkawire.inspect import TopicNames, read_captures
@@ -110,6 +115,7 @@ def read_inputs(
             captures,
             ports=ports,
             partitions=partitions,
+            transactions=transactions,
             records=records,
             values=values,
             topics=topics,

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return show_source(lambda: page_source(args), "/findings")
     limits = read_thresholds(args.set)
     with without_collections():
-        reading = read_inputs(args)
+        reading = read_inputs(args, transactions=False)  # rules follow the transactions of captures themselves
         found = find_incidents(reading.tables, limits)
     lowest = LEVELS.index(args.level or LEVELS[0])
     findings = [each for each in found if LEVELS.index(each.level) >= lowest]

@@ -67,6 +67,7 @@ def read_captures(
     ports: Collection[int] | None = None,
     bodies: bool = True,
     partitions: bool = True,
+    transactions: bool = True,
     records: bool = False,
     values: bool = False,
     topics: TopicNames | None = None,
@@ -77,8 +78,8 @@ def read_captures(
     """Read capture files as tables; `progress` is called with the number of exchanges whose bodies were read.
 
     With `ports`, only connections that use one of them are read. Without `bodies`, only headers are decoded. Without
-    `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster. Records
-    and their values are read on request. `topics` has the names of topics that are known by id. `columns` selects
+    `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster. Without
+    `transactions`, only theirs is left out. Records and their values are read on request. `topics` has the names of topics that are known by id. `columns` selects
     columns by table; it accepts names of before 0.2, with a DeprecationWarning. `first_bytes` reads only the start of
     each file.
 
@@ -101,7 +102,7 @@ def read_captures(
         tables = read_tables(
             conversations, names, partitions=partitions, records=records, values=values, progress=progress
         )
-        if partitions:
+        if partitions and transactions:
             from kafkawire.inspect._transactions.tables import traffic_table  # Evidence takes long to import
 
             tables["transactions"] = traffic_table(tables)

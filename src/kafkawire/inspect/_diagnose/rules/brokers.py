@@ -19,8 +19,7 @@ import numpy as np
 
 from kafkawire.inspect._diagnose.close_causes import FLOORS
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
-from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, SHOWN, Finding, about, names_of
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import COMPRESS, LINGER, SHOWN, Finding, about, names_of, rule
 from kafkawire.messages.releases import release_names, releases_serving
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.levels import Level
+    from kafkawire.inspect._diagnose.rule import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78

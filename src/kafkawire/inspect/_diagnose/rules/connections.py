@@ -26,15 +26,14 @@ from kafkawire.inspect._diagnose.close_causes import (
     wrong_magic,
 )
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, when
-from kafkawire.inspect._diagnose.findings import Finding, about, about_connection
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, about, about_connection, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kafkawire.inspect._diagnose.close_causes import Ranges
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.levels import Level
+    from kafkawire.inspect._diagnose.rule import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _UNANSWERED: Final = ("unanswered", "no_response_expected")

@@ -18,14 +18,13 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.evidence import client_of, grouped, partition_name, topic_of, when
-from kafkawire.inspect._diagnose.findings import Finding, about, names_of
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.levels import Level
+    from kafkawire.inspect._diagnose.rule import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
-from kafkawire.inspect._diagnose.findings import Finding, about, names_of
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

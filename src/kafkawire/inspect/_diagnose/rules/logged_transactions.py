@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.inspect._diagnose.aggregates import LoggedTransaction, LogTransactions
-from kafkawire.inspect._diagnose.findings import Finding
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, rule
 from kafkawire.inspect._transactions.traffic import CHECK_US
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.aggregates import BatchAggregates, LogFiles, OldFormat
-from kafkawire.inspect._diagnose.findings import COMPRESS, LINGER, Finding
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import COMPRESS, LINGER, Finding, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kafkawire.inspect._diagnose.aggregates import BatchTotals, DamagedLog
-    from kafkawire.inspect._diagnose.levels import Level
+    from kafkawire.inspect._diagnose.rule import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _MOST: Final = 100

@@ -19,8 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, topic_of, when
-from kafkawire.inspect._diagnose.findings import Finding, about, names_of
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 from kafkawire.inspect._transactions.traffic import is_war
 from kafkawire.records import HEADER_SIZE, add_sequence, crc32c
 from kafkawire.records.layout import CHECKED_FROM, PRODUCER, PRODUCER_ID_AT
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.levels import Level
+    from kafkawire.inspect._diagnose.rule import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _JOIN_GROUP, _INIT_PRODUCER_ID, _GROUP_HEARTBEAT = 0, 11, 22, 68

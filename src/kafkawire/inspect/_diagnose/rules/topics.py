@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.aggregates import TopicAggregates
-from kafkawire.inspect._diagnose.findings import Finding
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, when
-from kafkawire.inspect._diagnose.findings import Finding, about, names_of
-from kafkawire.inspect._diagnose.registry import rule
+from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 from kafkawire.inspect._transactions.traffic import CHECK_US, INIT, is_war, takeovers
 
 if TYPE_CHECKING:
