@@ -14,7 +14,6 @@ import os
 import re
 import select
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -23,6 +22,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Self
 from urllib.request import urlopen
 
+from kafkawire.testing._running import claim_port
 from torture.scenario import BrokenPromiseError
 
 if TYPE_CHECKING:
@@ -79,10 +79,7 @@ class Victim:
         self._memory = memory
         self.descriptor_limit = 0
         self._metrics_port = 0
-        self._place = socket.socket()
-        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._place.bind(("127.0.0.1", 0))
-        self.port = int(self._place.getsockname()[1])
+        self.port = claim_port(self)
         self._forking = subprocess.Popen([sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._heard = b""
         self._looked_at = 0
@@ -94,7 +91,6 @@ class Victim:
     def __exit__(self, *_: object) -> None:
         self.kill()
         self._forking.communicate()
-        self._place.close()
 
     @property
     def bootstrap(self) -> str:

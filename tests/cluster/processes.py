@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from tests.lakes.places import BUILD, NotFetchedError, pip_into
 from tests.lakes.streams import descendants
 
 from kafkawire.spark.java import find_java, java_home_for_spark
+from kafkawire.testing._running import claim_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,10 +68,10 @@ def run(
 def standalone(directory: Path) -> Iterator[str]:
     """A master and two workers with one processor each; the URL of the master."""
     directory.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
-    master = f"spark://127.0.0.1:{port}"
     program, address = str(HOME / "bin" / "spark-class"), ["--host", "127.0.0.1", "--webui-port", "0"]
     with ExitStack() as stack:
+        port = claim_port(stack)
+        master = f"spark://127.0.0.1:{port}"
         log = directory / "master.log"
         words = ["org.apache.spark.deploy.master.Master", *address, "--port", str(port)]
         stack.enter_context(_process([program, *words], log, _DAEMON))
@@ -91,7 +91,8 @@ def standalone(directory: Path) -> Iterator[str]:
 def connect_server(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
     """A Spark Connect server with a local master; its URL."""
     directory.mkdir(parents=True, exist_ok=True)
-    port, log = _free_port(), directory / "connect.log"
+    stack, log = ExitStack(), directory / "connect.log"
+    port = claim_port(stack)
     used = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
@@ -101,7 +102,8 @@ def connect_server(directory: Path, settings: Mapping[str, str] | None = None) -
     }
     confs = [part for name, value in used.items() for part in ("--conf", f"{name}={value}")]
     words = ["--class", _SERVER, "--driver-memory", "1g", "--master", "local[2]", *confs]
-    with _process([str(HOME / "bin" / "spark-submit"), *words, "spark-internal"], log):
+    with stack:
+        stack.enter_context(_process([str(HOME / "bin" / "spark-submit"), *words, "spark-internal"], log))
         wait_for_text(log, r"Spark Connect server started at")
         yield f"sc://127.0.0.1:{port}"
 
@@ -139,9 +141,3 @@ def _process(command: Sequence[str], log: Path, more: Mapping[str, str] | None =
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             process.wait(30)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

@@ -31,6 +31,7 @@ from tests.lakes.streams import ENGINES, Stream, memory, read_back
 
 from kafkawire.client import NewTopic
 from kafkawire.client.blocking import Admin, Producer
+from kafkawire.testing._running import claim_port
 
 TOPIC: Final = "t"
 PARTITIONS: Final = 4
@@ -71,9 +72,7 @@ class Broker:
     """`kafkawire serve` on a free port."""
 
     def __init__(self, directory: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = claim_port(self)
         self.address = f"127.0.0.1:{port}"
         command = [sys.executable, "-m", "kafkawire", "serve", "--port", str(port), "--data", str(directory / "broker")]
         with (directory / "broker.txt").open("ab") as printed:

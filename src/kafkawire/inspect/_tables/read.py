@@ -78,10 +78,10 @@ def read_captures(
     """Read capture files as tables; `progress` is called with the number of exchanges whose bodies were read.
 
     With `ports`, only connections that use one of them are read. Without `bodies`, only headers are decoded. Without
-    `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster. Without
-    `transactions`, only theirs is left out. Records and their values are read on request. `topics` has the names of topics that are known by id. `columns` selects
-    columns by table; it accepts names of before 0.2, with a DeprecationWarning. `first_bytes` reads only the start of
-    each file.
+    `partitions`, the tables of partitions, batches and transactions are left out, which is many times faster; without
+    `transactions`, only the last of them. Records and their values are read on request. `topics` has the names of
+    topics that are known by id. `columns` selects columns by table; it accepts names of before 0.2, with a
+    DeprecationWarning. `first_bytes` reads only the start of each file.
 
     >>> sorted(read_captures([], bodies=False).tables)
     ['connections', 'exchanges', 'gaps']
