@@ -1,4 +1,4 @@
-"""What a diagnosis rule is: its declaration, the findings that it yields, and how rules run.
+"""A diagnosis rule: its declaration, the findings that it yields, and how rules run.
 
 Rules:
 - A rule is a pure function of one subject and the thresholds; it yields findings. `over` names the type of the subject.
