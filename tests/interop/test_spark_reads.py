@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
-from tests.interop.spark_cases import REFUSED_BY_BOTH, SAME_ROWS
+from tests.interop.spark_cases import DIFFERENT_ROWS, REFUSED, REFUSED_BY_BOTH, SAME_ROWS
 from tests.interop.spark_connector import OURS, THEIRS, load, rows_of
 
 if TYPE_CHECKING:
@@ -64,3 +64,14 @@ def test_tasks_have_the_same_ranges(spark: SparkSession, filled: str, name: str)
 def test_both_refuse(spark: SparkSession, filled: str, form: str, name: str) -> None:
     with pytest.raises((PySparkException, Py4JError)):
         load(spark, form, filled, REFUSED_BY_BOTH[name]).collect()
+
+
+@pytest.mark.parametrize("name", DIFFERENT_ROWS)
+def test_the_difference_is_the_one_in_the_table(spark: SparkSession, filled: str, name: str) -> None:
+    different = DIFFERENT_ROWS[name]
+    for form, expected in ((OURS, different.ours), (THEIRS, different.theirs)):
+        if expected == REFUSED:
+            with pytest.raises((PySparkException, Py4JError)):
+                load(spark, form, filled, different.options).collect()
+        else:
+            assert sum(map(len, rows_of(load(spark, form, filled, different.options)).values())) == expected

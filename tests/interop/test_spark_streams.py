@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from tests.interop.filled_topics import FOR_EVER, append, numbered
-from tests.interop.spark_cases import EARLIEST, SAME_TRIGGERS
+from tests.interop.spark_cases import REFUSED
 from tests.interop.spark_connector import OURS, THEIRS, Streamed, stream
+from tests.interop.spark_stream_cases import DIFFERENT_STREAMS, EARLIEST, REFUSED_STREAMS, SAME_TRIGGERS
 
 from kafkawire.client._admin.types import NewTopic
 from kafkawire.client.blocking import Admin
@@ -33,6 +36,26 @@ def test_triggers_have_the_same_rows_and_end_at_the_same_offsets(
     )
     assert any(theirs.batches)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", REFUSED_STREAMS)
+@pytest.mark.parametrize("form", [OURS, THEIRS])
+def test_both_refuse(spark: SparkSession, filled: str, tmp_path: Path, form: str, name: str) -> None:
+    with pytest.raises((PySparkException, Py4JError)):
+        stream(spark, form, filled, tmp_path, REFUSED_STREAMS[name], COLUMNS)
+
+
+@pytest.mark.parametrize("name", DIFFERENT_STREAMS)
+def test_the_difference_is_the_one_in_the_table(spark: SparkSession, filled: str, tmp_path: Path, name: str) -> None:
+    different = DIFFERENT_STREAMS[name]
+    for form, expected in ((OURS, different.ours), (THEIRS, different.theirs)):
+        if expected == REFUSED:
+            with pytest.raises((PySparkException, Py4JError)):
+                stream(spark, form, filled, tmp_path / form, different.options, COLUMNS)
+        else:
+            assert sum(map(len, stream(spark, form, filled, tmp_path / form, different.options, COLUMNS).batches)) == (
+                expected
+            )
 
 
 def test_triggers_leave_out_the_same_transactions(

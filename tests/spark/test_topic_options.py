@@ -90,6 +90,45 @@ def test_a_jaas_login_is_understood_and_never_shown(mechanism: str, module: str,
     assert "s3cret" not in repr(options) + repr(client) + repr(jaas)
 
 
+MSK = "software.amazon.msk.auth.iam"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kafka.sasl.mechanism": "AWS_MSK_IAM", "kafka.sasl.jaas.config": f"{MSK}.IAMLoginModule required;"},
+        {
+            "kafka.sasl.mechanism": "OAUTHBEARER",
+            "kafka.sasl.login.callback.handler.class": f"{MSK}.IAMOAuthBearerLoginCallbackHandler",
+        },
+    ],
+)
+def test_the_options_of_the_java_library_for_msk_lead_to_ours(options: dict[str, str]) -> None:
+    with pytest.raises(SourceOptionError, match=r"name a function in kafka\.sasl\.oauth\.token\.provider$"):
+        TopicOptions.parse({"subscribe": "t", **SERVERS, **options}, is_stream=False)
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [
+        ("$ConnectionString", "Endpoint=sb://n.servicebus.windows.net/;SharedAccessKeyName=R;SharedAccessKey=a+b/c="),
+        ("ABCDEFGH12345678", "cl0ud/+secret=="),
+    ],
+    ids=["Azure Event Hubs", "Confluent Cloud"],
+)
+@pytest.mark.parametrize("shaded", ["", "kafkashaded."])
+def test_the_logins_of_services_are_understood_as_their_pages_write_them(user: str, password: str, shaded: str) -> None:
+    line = f'{shaded}org.apache.kafka.common.security.plain.PlainLoginModule required username="{user}" '
+    options = parse(
+        kafka__security__protocol="SASL_SSL",
+        kafka__sasl__mechanism="PLAIN",
+        kafka__sasl__jaas__config=line + f'password="{password}";',
+    )
+    jaas = read_options(ConsumerOptions, dict(options.client), {}).jaas()
+    assert jaas is not None
+    assert jaas.options == {"username": user, "password": password}
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -120,6 +159,13 @@ def test_options_of_streams_are_ignored_in_a_batch_with_a_warning(caplog: pytest
     with caplog.at_level(logging.WARNING):
         parse(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
     assert "maxOffsetsPerTrigger, maxTriggerDelay: ignored" in caplog.text
+
+
+def test_options_that_tune_javas_logins_are_ignored_and_those_that_replace_them_are_not() -> None:
+    tuned = parse(kafka__ssl__protocol="TLSv1.3", kafka__sasl__login__refresh__window__factor="0.7")
+    assert dict(tuned.client) == {"bootstrap.servers": "k1:9092,k2:9092"}
+    with pytest.raises(SourceOptionError, match=r"no option 'kafka\.sasl\.login\.class'"):
+        parse(kafka__sasl__login__class="x.Y")
 
 
 def test_options_of_javas_client_are_ignored_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:

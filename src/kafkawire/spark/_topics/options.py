@@ -4,9 +4,9 @@ Rules:
 - An unknown option raises an error that names the closest known one. An option of streams raises in a batch, or is
   ignored with a warning if the connector ignores it. An option of batches raises in a stream.
 - `kafka.*` options go to the client. Unknown ones are ignored with one warning, as by the connector, because most tune
-  Java's client. Unknown options of security raise: a connection must not be less secure than its options say. Options
-  that the connector controls itself (where to start, how to decode, when to commit) are rejected here.
-  `kafka.bootstrap.servers` is required.
+  Java's client. So are options of security that only tune it. Other unknown options of security raise: a connection
+  must not be less secure than its options say. Options that the connector controls itself (where to start, how to
+  decode, when to commit) are rejected here. `kafka.bootstrap.servers` is required.
 - Of several options for one bound, a global timestamp overrides timestamps by partition, and these override offsets.
 - `kafka.sasl.jaas.config` is the login of every mechanism, as in the client. No error contains it.
 - Messages of the client name its options as they were given, with `kafka.`.
@@ -64,11 +64,21 @@ _INSTEAD: Final = {
     "topic": "; did you mean subscribe?",
     "checkpointlocation": "; it is one of writing, set it on writeStream",
 }
+_OF_MSK: Final = (
+    "; for AWS MSK with IAM, set kafka.sasl.mechanism=OAUTHBEARER and"
+    " name a function in kafka.sasl.oauth.token.provider"
+)
 # A catalogue table passes its own properties with the options.
 _OF_SPARK: Final = re.compile(r"path|paths|owner|provider|comment|location|external|is_managed_location|option\..*")
 _SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 1e-3}
 _PREFIX: Final = "kafka."
 _SECURITY: Final = re.compile(r"(ssl|sasl|security)\.")
+# These tune Java's logins and TLS, or are options of brokers: a connection is as secure without them.
+_TUNING: Final = re.compile(
+    r"sasl\.(kerberos\..+|login\.(connect|read)\.timeout\.ms|login\.(refresh|retry)\..+"
+    r"|oauthbearer\.(clock\.skew\.seconds|expected\..+|jwks\..+|scope\.claim\.name|sub\.claim\.name))"
+    r"|ssl\.(keymanager\.algorithm|protocol|secure\.random\.implementation|trustmanager\.algorithm)"
+)
 _log = logging.getLogger("kafkawire.spark")
 _ignored: set[str] = set()
 
@@ -254,7 +264,7 @@ def without_unknown(kind: type[ClientOptions], client: Mapping[str, str]) -> dic
     known = dict(client)
     for name in client:
         problem = unknown_option(kind, name)
-        if problem is None or _SECURITY.match(name):
+        if problem is None or (_SECURITY.match(name) and not _TUNING.fullmatch(name)):
             continue
         del known[name]
         if name not in _ignored:
@@ -272,6 +282,7 @@ def as_typed(text: str, client: Mapping[str, str]) -> str:
     names = {found: name for name in client for found in (option_named(name), name)}
     if not names:
         return text
+    text += _OF_MSK if re.search(r"AWS_MSK_IAM|software\.amazon\.msk", text) else ""
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     text = text.replace("did you mean '", f"did you mean '{_PREFIX}")
     return re.sub(rf"(?<![\w.])(?:{pattern})(?![\w.]*\w)", lambda match: f"{_PREFIX}{names[match[0]]}", text)
