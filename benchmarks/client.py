@@ -3,7 +3,6 @@
 Rules:
 - All read one topic: uncompressed values of 100 bytes in batches of 16 KiB, the same number of records, from connecting
   to the last record. All write the same values and are timed from the first send to the last acknowledgement.
-- Peers have the settings with which they read fastest here; our own are the defaults.
 - The median of the rounds counts, of each contender.
 """
 
@@ -16,29 +15,44 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
-import pyarrow as pa
-
+from benchmarks._reading_clients import (
+    LOOPED,
+    READ,
+    aiokafka_consumer,
+    aiokafka_loop,
+    blocking_consumer,
+    bulk,
+    confluent_consumer,
+    consumer,
+    consumer_loop,
+)
+from benchmarks._writing_clients import (
+    SENT_ALONE,
+    VALUE,
+    WAITING,
+    WRITTEN,
+    aiokafka_producer,
+    blocking_producer,
+    blocking_waiting,
+    bulk_writer,
+    confluent_producer,
+    kafka_python_producer,
+    kafka_python_sends_alone,
+    kafka_python_waiting,
+    producer,
+    sends_alone,
+    waiting,
+)
 from benchmarks.report import Row
-from kafkawire.client import BulkWriter, Consumer, Producer, TopicPartition
-from kafkawire.client._bulk.reader import BulkReader
 from kafkawire.client._cluster.blocking_connection import SocketConnection
-from kafkawire.client.blocking import Producer as BlockingProducer
 from kafkawire.client.options import ClientOptions, parse_address
 from kafkawire.messages import CreateTopicsRequest, CreateTopicsResponse, ProduceRequest, ProduceResponse
 from kafkawire.records import BatchBuilder
 
-READ, LOOPED, WRITTEN, SENT_ALONE = 500_000, 100_000, 100_000, 300
-VALUE = bytes(range(100))
 ROUNDS = 5
-WAITING, HELD_BACK = 20_000, 4 * 1024 * 1024
-LATER: dict[str, Any] = {"compression_type": "lz4", "linger_ms": 60_000}
-AIOKAFKA_READS = {"max_partition_fetch_bytes": 256 * 1024}
-CONFLUENT_READS = {"queued.min.messages": 1_000_000}
-CONFLUENT_WRITES = {"queue.buffering.max.messages": 2_000_000}
 Contender = Callable[[str], float]
 
 
@@ -88,237 +102,6 @@ def _fill(bootstrap: str) -> None:
     connection.close()
 
 
-def bulk(bootstrap: str) -> float:
-    start = perf_counter()
-    with BulkReader(bootstrap) as reader:
-        rows = sum(batch.num_rows for batch in reader.read("read", 0, 0, READ))
-        assert rows == READ
-        return perf_counter() - start
-
-
-def consumer(bootstrap: str) -> float:
-    async def main() -> float:
-        start = perf_counter()
-        async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as client:
-            client.assign([TopicPartition("read", 0)])
-            count = 0
-            while count < READ:
-                count += sum(map(len, (await client.getmany(timeout_ms=1000)).values()))
-            return perf_counter() - start
-
-    return asyncio.run(main())
-
-
-def consumer_loop(bootstrap: str) -> float:
-    async def main() -> float:
-        start = perf_counter()
-        async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as client:
-            client.assign([TopicPartition("read", 0)])
-            count = 0
-            async for _ in client:
-                count += 1
-                if count == LOOPED:
-                    break
-            return perf_counter() - start
-
-    return asyncio.run(main())
-
-
-def aiokafka_loop(bootstrap: str) -> float:
-    from aiokafka import AIOKafkaConsumer
-    from aiokafka import TopicPartition as Theirs
-
-    async def main() -> float:
-        start = perf_counter()
-        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", **AIOKAFKA_READS)
-        await client.start()
-        client.assign([Theirs("read", 0)])
-        count = 0
-        async for _ in client:
-            count += 1
-            if count == LOOPED:
-                break
-        taken = perf_counter() - start
-        await client.stop()
-        return taken
-
-    return asyncio.run(main())
-
-
-def aiokafka_consumer(bootstrap: str) -> float:
-    from aiokafka import AIOKafkaConsumer
-    from aiokafka import TopicPartition as Theirs
-
-    async def main() -> float:
-        start = perf_counter()
-        client = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", **AIOKAFKA_READS)
-        await client.start()
-        client.assign([Theirs("read", 0)])
-        count = 0
-        while count < READ:
-            count += sum(map(len, (await client.getmany(timeout_ms=1000)).values()))
-        taken = perf_counter() - start
-        await client.stop()
-        return taken
-
-    return asyncio.run(main())
-
-
-def confluent_consumer(bootstrap: str) -> float:
-    from confluent_kafka import Consumer as Theirs
-    from confluent_kafka import TopicPartition as Place
-
-    start = perf_counter()
-    client = Theirs({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False, **CONFLUENT_READS})
-    client.assign([Place("read", 0, 0)])
-    count = 0
-    while count < READ:
-        count += len(client.consume(1000, 1.0))
-    taken = perf_counter() - start
-    client.close()
-    return taken
-
-
-def producer(bootstrap: str) -> float:
-    async def main() -> float:
-        async with Producer(bootstrap_servers=bootstrap, acks=1, compression_type="lz4") as client:
-            await client.partitions_for("written")
-            start = perf_counter()
-            for _ in range(WRITTEN):
-                await client.send("written", VALUE)
-            await client.flush()
-            return perf_counter() - start
-
-    return asyncio.run(main())
-
-
-def blocking_producer(bootstrap: str) -> float:
-    with BlockingProducer(bootstrap_servers=bootstrap, acks=1, compression_type="lz4") as client:
-        client.partitions_for("written")
-        start = perf_counter()
-        for _ in range(WRITTEN):
-            client.send("written", VALUE)
-        client.flush()
-        return perf_counter() - start
-
-
-def aiokafka_producer(bootstrap: str) -> float:
-    from aiokafka import AIOKafkaProducer
-
-    async def main() -> float:
-        client = AIOKafkaProducer(bootstrap_servers=bootstrap, acks=1, compression_type="lz4")
-        await client.start()
-        await client.partitions_for("written")
-        start = perf_counter()
-        for _ in range(WRITTEN):
-            await client.send("written", VALUE)
-        await client.flush()
-        taken = perf_counter() - start
-        await client.stop()
-        return taken
-
-    return asyncio.run(main())
-
-
-def kafka_python_producer(bootstrap: str) -> float:
-    from kafka import KafkaProducer
-
-    client = KafkaProducer(bootstrap_servers=bootstrap, acks=1, compression_type="lz4", enable_idempotence=False)
-    client.partitions_for("written")
-    start = perf_counter()
-    for _ in range(WRITTEN):
-        client.send("written", VALUE)
-    client.flush()
-    taken = perf_counter() - start
-    client.close()
-    return float(taken)
-
-
-def confluent_producer(bootstrap: str) -> float:
-    from confluent_kafka import Producer as Theirs
-
-    client = Theirs({"bootstrap.servers": bootstrap, "acks": 1, "compression.type": "lz4", **CONFLUENT_WRITES})
-    client.produce("written", VALUE)
-    client.flush()
-    start = perf_counter()
-    for number in range(WRITTEN):
-        client.produce("written", VALUE)
-        if not number % 1_000:
-            client.poll(0)
-    assert client.flush(30) == 0
-    return perf_counter() - start
-
-
-def bulk_writer(bootstrap: str) -> float:
-    rows = pa.record_batch({"value": pa.array([VALUE] * WRITTEN)})
-    with BulkWriter(bootstrap, acks=1, compression_type="lz4") as writer:
-        writer.write("written", rows.slice(0, 1))
-        writer.flush()
-        start = perf_counter()
-        writer.write("written", rows)
-        writer.flush()
-        return perf_counter() - start
-
-
-def sends_alone(bootstrap: str) -> float:
-    """Seconds a record, each acknowledged before the next is sent."""
-    with BlockingProducer(bootstrap_servers=bootstrap, acks=1) as client:
-        client.partitions_for("written")
-        start = perf_counter()
-        for _ in range(SENT_ALONE):
-            client.send("written", VALUE).result(10)
-        return perf_counter() - start
-
-
-def kafka_python_sends_alone(bootstrap: str) -> float:
-    from kafka import KafkaProducer
-
-    client = KafkaProducer(bootstrap_servers=bootstrap, acks=1, enable_idempotence=False)
-    client.partitions_for("written")
-    start = perf_counter()
-    for _ in range(SENT_ALONE):
-        client.send("written", VALUE).get(10)
-    taken = perf_counter() - start
-    client.close()
-    return float(taken)
-
-
-def waiting(bootstrap: str) -> float:
-    """Megabytes for records that wait to be sent, and their futures."""
-
-    async def main() -> float:
-        async with Producer(bootstrap_servers=bootstrap, max_batch_size=HELD_BACK, **LATER) as client:
-            await client.partitions_for("written")
-            before = _memory("VmRSS")
-            futures = [await client.send("written", VALUE) for _ in range(WAITING)]
-            return _grown(before, futures)
-
-    return asyncio.run(main())
-
-
-def blocking_waiting(bootstrap: str) -> float:
-    with BlockingProducer(bootstrap_servers=bootstrap, max_batch_size=HELD_BACK, **LATER) as client:
-        client.partitions_for("written")
-        before = _memory("VmRSS")
-        return _grown(before, [client.send("written", VALUE) for _ in range(WAITING)])
-
-
-def kafka_python_waiting(bootstrap: str) -> float:
-    from kafka import KafkaProducer
-
-    client = KafkaProducer(bootstrap_servers=bootstrap, batch_size=HELD_BACK, **LATER)
-    client.partitions_for("written")
-    before = _memory("VmRSS")
-    grown = _grown(before, [client.send("written", VALUE) for _ in range(WAITING)])
-    client.close()
-    return grown
-
-
-def _grown(before: float, futures: Sequence[object]) -> float:
-    assert len(futures) == WAITING
-    return _memory("VmRSS") - before
-
-
 def apart(contender: Contender) -> Contender:
     """In a process of its own."""
 
@@ -327,11 +110,6 @@ def apart(contender: Contender) -> Contender:
             return pool.apply(contender, (bootstrap,))
 
     return measured
-
-
-def _memory(name: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
 
 def cpu_of(contender: Contender) -> Contender:
@@ -354,7 +132,10 @@ def rows() -> Iterator[Row]:
             (
                 "bulk fetch to Arrow" + read,
                 bulk,
-                {"confluent-kafka": confluent_consumer, "aiokafka": aiokafka_consumer},
+                {
+                    "confluent-kafka": partial(confluent_consumer, looks=False),
+                    "aiokafka": partial(aiokafka_consumer, looks=False),
+                },
                 (5.0, 12.0),
                 READ,
             ),
@@ -363,6 +144,13 @@ def rows() -> Iterator[Row]:
                 consumer,
                 {"confluent-kafka": confluent_consumer, "aiokafka": aiokafka_consumer},
                 (4.0, 2.0),
+                READ,
+            ),
+            (
+                "blocking Consumer records" + read,
+                blocking_consumer,
+                {"confluent-kafka": confluent_consumer},
+                (4.0,),
                 READ,
             ),
             ("async for" + read, consumer_loop, {"aiokafka": aiokafka_loop}, (2.0,), LOOPED),
@@ -383,9 +171,8 @@ def rows() -> Iterator[Row]:
             peers = {"kafka-python": cpu_of(kafka_python_producer)}
             yield from _compare(bootstrap, f"CPU of {name}{wrote}", cpu_of(ours), peers, (1.0,), "{:,.2f} s".format, 3)
         reading = {"confluent-kafka": cpu_of(confluent_consumer)}
-        yield from _compare(
-            bootstrap, f"CPU of Consumer{read}", cpu_of(consumer), reading, (4.0,), "{:,.2f} s".format, 3
-        )
+        for name, ours in (("Consumer", consumer), ("blocking Consumer", blocking_consumer)):
+            yield from _compare(bootstrap, f"CPU of {name}{read}", cpu_of(ours), reading, (4.0,), "{:,.3f} s".format)
         for name, ours in (("Producer", waiting), ("blocking Producer", blocking_waiting)):
             work, peers = (
                 f"memory of {name}, {WAITING:,} records waiting",

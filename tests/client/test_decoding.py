@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kafkawire.client._bulk.arrow import MOST_DECODED, MOST_STORED, ArrowDecoder
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._consume.positions import Position
-from kafkawire.client._consume.records import Chunk, decode_chunk
+from kafkawire.client._consume.records import Chunk, ConsumerRecord, _decode, decode_chunk
 from kafkawire.client.errors import CorruptFetchError
 from kafkawire.client.options import ConsumerOptions
 from kafkawire.records import BatchBuilder, ControlType, CorruptRecordError, transaction_marker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLACE = TopicPartition("t", 3)
 pytestmark = pytest.mark.twin
@@ -173,6 +177,67 @@ def test_records_of_tight_batches_are_decoded_some_at_a_time() -> None:
         taken += state.take(None, ConsumerOptions())
     assert [record.offset for record in taken] == list(range(80))
     assert state.position == 80
+
+
+def everything(part: Chunk, decode: Callable[..., tuple[list[ConsumerRecord], Chunk | None]]) -> list[Any]:
+    """All records of a chunk, each part's end, and the error that ends it."""
+    found: list[Any] = []
+    rest: Chunk | None = part
+    try:
+        while rest is not None:
+            records, rest = decode(rest, PLACE, ConsumerOptions(), sys.maxsize)
+            found += records
+    except CorruptFetchError as error:
+        found.append((error.offset, str(error)))
+    return found
+
+
+def mixed_log() -> bytes:
+    stamped: dict[str, Any] = {"append_timestamp": 1_600_000_000_000, "leader_epoch": 4}
+    parts = [
+        batch(0, *[b"%d" % number for number in range(10)]),
+        batch(10, b"late", b"later", **stamped),
+        txn(12, 7, b"in a transaction"),
+        marker(13, 7, ControlType.COMMIT),
+        *(
+            batch(14 + at, b"packed" * 50, compression=codec)
+            for at, codec in enumerate(("gzip", "lz4", "zstd", "snappy"))
+        ),
+        batch(18, b"old", magic=1),
+        batch(19, *[bytes(300)] * 5),
+    ]
+    builder = BatchBuilder(base_offset=24)
+    builder.append(b"key", None, timestamp=5, headers=(("a", b"1"), ("b", None)))
+    builder.append(None, b"", timestamp=2**40)
+    return b"".join([*parts, builder.build(), batch(30)])
+
+
+def test_one_pass_over_plain_batches_gives_what_batch_by_batch_gives() -> None:
+    data = mixed_log()
+    for position in (0, 1, 9, 10, 11, 13, 18, 20, 25, 26):
+        part = chunk(data, position=position)
+        expected = everything(part, _decode)
+        assert everything(part, decode_chunk) == expected
+        assert [record.offset for record in expected] == [
+            offset for offset in (*range(13), *range(14, 26)) if offset >= position
+        ]
+
+
+def test_any_damaged_byte_gives_what_batch_by_batch_gives() -> None:
+    data = mixed_log()
+    for at in range(len(data)):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << at % 8
+        part = chunk(bytes(damaged))
+        assert everything(part, decode_chunk) == everything(part, _decode), at
+
+
+def test_a_run_ends_with_the_batch_that_gives_enough_records() -> None:
+    data = b"".join(batch(number * 10, *[b"v"] * 10) for number in range(8))
+    records, rest = decode_chunk(chunk(data), PLACE, ConsumerOptions(), 25)
+    assert [record.offset for record in records] == list(range(30))
+    assert rest is not None
+    assert (rest.position, len(rest.records)) == (30, len(data) * 5 // 8)
 
 
 def test_parts_know_which_aborted_transactions_ended_before_them() -> None:

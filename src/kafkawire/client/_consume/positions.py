@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 COMMITTED: Final = "committed"
 Goal = str | int | None
 _MOST_CHUNKS: Final = 2
+_LEAST: Final = 500  # records are decoded in runs, even for a caller that wants one
 
 
 class Stretch:
@@ -123,7 +125,8 @@ class Position:
         A chunk that cannot be decoded stays in the buffer: the error is raised again until the application seeks.
         """
         while not self.records and self.chunks:
-            decoded, rest = decode_chunk(self.chunks[0], self.partition, options)
+            wanted = sys.maxsize if most is None else max(most, _LEAST)
+            decoded, rest = decode_chunk(self.chunks[0], self.partition, options, wanted)
             self._take_part(rest)
             if most is None or len(decoded) <= most:
                 self.stretch.at = self._end

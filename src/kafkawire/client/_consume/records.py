@@ -11,7 +11,8 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire.client._cluster.metadata import NO_ID
 from kafkawire.client.errors import ClientError, CorruptFetchError
@@ -28,30 +29,8 @@ if TYPE_CHECKING:
     from kafkawire.records import Batch
 
 _ENOUGH: Final = 16 * 1024 * 1024
-_EACH: Final = 200  # about the bytes that a record takes as an object, besides its value
+ConsumerRecord = consumer_records.ConsumerRecord
 _NAMED_BY_TOPIC: Final = 12  # the last version of Fetch that names topics instead of their ids
-
-
-class ConsumerRecord(NamedTuple):
-    """A record and its place."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    timestamp_type: int
-    key: Any
-    value: Any
-    headers: tuple[tuple[str, bytes | None], ...]
-    leader_epoch: int = -1
-
-    def header(self, name: str, default: bytes | None = None) -> bytes | None:
-        """The value of the first header with a name, which may be None; the default if there is no such header."""
-        return next((value for key, value in self.headers if key == name), default)
-
-    def last_header(self, name: str, default: bytes | None = None) -> bytes | None:
-        """As `header`, of the last header with the name, which counts if a program replaced a header by adding one."""
-        return next((value for key, value in reversed(self.headers) if key == name), default)
 
 
 class Chunk(NamedTuple):
@@ -95,20 +74,28 @@ def fetched_chunk(
 
 
 def decode_chunk(
-    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions
+    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions, most: int = sys.maxsize
 ) -> tuple[list[ConsumerRecord], Chunk | None]:
-    """Records from the start of a chunk, and the rest of the chunk."""
-    return consumer_records.without_collecting(_decode, chunk, partition, options)
+    """Records from the start of a chunk, up to the batch that gives `most` or enough of them, and the rest of it."""
+    if not chunk.aborted:
+        records, end, position = consumer_records.plain_records(
+            chunk.records, chunk.position, options.check_crcs, most, _ENOUGH, *partition
+        )
+        if records:
+            done = end == len(chunk.records)
+            rest = None if done else chunk._replace(position=position, records=chunk.records[end:])
+            return _deserialized(records, chunk, rest, options)
+    return _decode(chunk, partition, options, most)
 
 
 def _decode(
-    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions
+    chunk: Chunk, partition: TopicPartition, options: ConsumerOptions, most: int
 ) -> tuple[list[ConsumerRecord], Chunk | None]:
     filtering = _AbortedTransactions(chunk.aborted) if chunk.aborted else None
     position, size, end = chunk.position, 0, 0
     records: list[ConsumerRecord] = []
     batches = iter(read_batches(chunk.records, verify=options.check_crcs))
-    while size < _ENOUGH:
+    while size < _ENOUGH and len(records) < most:
         try:
             batch = next(batches, None)
             if batch is None:
@@ -121,7 +108,7 @@ def _decode(
             raise located(error, partition, chunk.records) from error
         if found:
             records += found
-            size += len(found) * (_EACH + len(found[0].value or b""))
+            size += len(found) * (consumer_records.EACH + len(found[0].value or b""))
         position, end = max(position, batch.last_offset + 1), batch.end
     left = [] if filtering is None else filtering.left()
     rest = chunk._replace(position=position, records=chunk.records[end:], aborted=left)
@@ -135,8 +122,8 @@ def located(error: CorruptRecordError, partition: TopicPartition, records: memor
 
 
 def _records_of(batch: Batch, partition: TopicPartition, position: int, verify: bool) -> list[ConsumerRecord]:
-    found: list[ConsumerRecord] = consumer_records.build_records(
-        batch.records(verify=verify), ConsumerRecord, *partition, batch.timestamp_type, batch.leader_epoch
+    found = consumer_records.build_records(
+        batch.records(verify=verify), *partition, batch.timestamp_type, batch.leader_epoch
     )
     if found and found[0].offset < position:
         return [record for record in found if record.offset >= position]

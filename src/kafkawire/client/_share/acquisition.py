@@ -76,7 +76,6 @@ def _records(
             if not batch.is_control:
                 yield from consumer_records.build_records(
                     batch.records(verify=options.check_crcs),
-                    ConsumerRecord,
                     *partition,
                     batch.timestamp_type,
                     batch.leader_epoch,
@@ -97,4 +96,4 @@ def _deserialized(record: ConsumerRecord, count: int, options: ShareConsumerOpti
     except Exception as error:
         error.add_note(f"in the {what} of {record.topic}-{record.partition} at offset {record.offset}")
         raise
-    return ShareRecord(*record[:5], key, value, *record[7:], count)
+    return ShareRecord(**{**record._asdict(), "key": key, "value": value}, delivery_count=count)

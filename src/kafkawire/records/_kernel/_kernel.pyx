@@ -199,12 +199,6 @@ cdef tuple read_headers(kw_cursor *cursor, kw_record *record):
 cdef class RecordIterator:
     """An iterator over the records of one batch."""
 
-    cdef Py_buffer view
-    cdef bint held, messages
-    cdef int64_t left, position, timestamp
-    cdef object stamp  # the timestamp as an object, shared by the records in a row that have it
-    cdef kw_cursor cursor
-
     def __cinit__(self):
         self.held = False
 
@@ -227,26 +221,33 @@ cdef class RecordIterator:
     def __iter__(self):
         return self
 
-    def __next__(self):
-        cdef kw_record found
+    cdef bint step(self, kw_record *found) except -1:
+        """Read the next record and set `stamp`; False after the last one."""
         cdef kw_cursor *cursor = &self.cursor
         if self.left == 0:
             if not self.messages and cursor.at != cursor.end and cursor.fault.code == 0:
                 kw_fail(&cursor.fault, KW_TRAILING, cursor.at - cursor.start, cursor.end - cursor.at, 0)
                 self.refuse()
-            raise StopIteration
-        if (kw_read_message(cursor, &found) if self.messages else kw_read_record(cursor, &found)) < 0:
+            return False
+        if (kw_read_message(cursor, found) if self.messages else kw_read_record(cursor, found)) < 0:
             self.refuse()
         self.left -= 1
         if found.timestamp != self.timestamp or self.stamp is None:
             self.timestamp = found.timestamp
             self.stamp = found.timestamp
-        return kw_record_object(Record, &found, self.stamp, read_headers(cursor, &found) if found.header_count else ())
+        return True
+
+    def __next__(self):
+        cdef kw_record found
+        if not self.step(&found):
+            raise StopIteration
+        headers = read_headers(&self.cursor, &found) if found.header_count else ()
+        return kw_record_object(Record, &found, self.stamp, headers)
 
 
-def records(payload, int64_t position, int64_t base_offset, int64_t base_timestamp, int64_t max_timestamp, bint append,
-            int64_t count):
-    """The records of a magic 2 batch from its decompressed bytes."""
+cdef RecordIterator open_records(
+    payload, int64_t position, int64_t base_offset, int64_t base_timestamp, int64_t max_timestamp, bint append, int64_t count
+):
     cdef RecordIterator iterator = RecordIterator.__new__(RecordIterator)
     iterator.position = position
     iterator.cursor.base_offset = base_offset
@@ -259,6 +260,12 @@ def records(payload, int64_t position, int64_t base_offset, int64_t base_timesta
         iterator.refuse()
     iterator.left = count
     return iterator
+
+
+def records(payload, int64_t position, int64_t base_offset, int64_t base_timestamp, int64_t max_timestamp, bint append,
+            int64_t count):
+    """The records of a magic 2 batch from its decompressed bytes."""
+    return open_records(payload, position, base_offset, base_timestamp, max_timestamp, append, count)
 
 
 def messages(data, int64_t position, bint inside, int magic, int64_t offset, int64_t timestamp, bint append, bint verify):
