@@ -122,7 +122,7 @@ def confluent_consumer(bootstrap: str, *, looks: bool = True) -> float:
     from confluent_kafka import TopicPartition as Place
 
     start = perf_counter()
-    client = Theirs({"bootstrap.servers": bootstrap, **CONFLUENT_READS})
+    client: Any = Theirs({"bootstrap.servers": bootstrap, **CONFLUENT_READS})
     client.assign([Place("read", 0, 0)])
     count = size = 0
     while count < READ:
