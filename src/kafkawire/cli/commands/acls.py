@@ -40,22 +40,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         verb = verbs.add_parser(name, help=words, description=words)
         for option in ("topic", "group", "transactional-id", "delegation-token", "user-principal"):
-            verb.add_argument(f"--{option}", action="append", default=[], metavar="NAME", help="'*' means every name")
-        verb.add_argument("--cluster", action="store_true", help="the cluster itself")
+            verb.add_argument(
+                f"--{option}",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help=f"{option.replace('-', ' ')} of this name; '*' stands for all of them",
+            )
+        verb.add_argument("--cluster", action="store_true", help="the cluster as a whole")
         types = ("literal", "prefixed") if name == "add" else ("any", "match", "literal", "prefixed")
         verb.add_argument(
-            "--resource-pattern-type", type=str.lower, choices=types, default="literal", help="how names are compared"
+            "--resource-pattern-type",
+            type=str.lower,
+            choices=types,
+            default="literal",
+            help="whether names are whole names or prefixes",
         )
         if name == "list":
-            verb.add_argument("--principal", action="append", default=[], help="only entries of this principal")
+            verb.add_argument("--principal", action="append", default=[], help="list only entries of this principal")
         else:
             for kind in ("allow", "deny"):
-                verb.add_argument(f"--{kind}-principal", action="append", default=[], metavar="User:NAME")
-                verb.add_argument(f"--{kind}-host", action="append", default=[], metavar="ADDRESS", help="default: *")
-            verb.add_argument("--operation", action="append", default=[], help="such as Read or DescribeConfigs")
-            verb.add_argument("--producer", action="store_true", help="what a producer needs on its topics")
-            verb.add_argument("--consumer", action="store_true", help="what a consumer needs on its topics and groups")
-            verb.add_argument("--idempotent", action="store_true", help="with --producer: idempotent writes")
+                verb.add_argument(
+                    *(f"--{kind}-principal",), action="append", default=[], metavar="User:NAME", help=f"whom to {kind}"
+                )
+                verb.add_argument(
+                    f"--{kind}-host", action="append", default=[], metavar="ADDRESS", help="host (default: *)"
+                )
+            verb.add_argument(
+                "--operation", action="append", default=[], help="operation, such as Read or DescribeConfigs"
+            )
+            verb.add_argument(
+                "--producer", action="store_true", help="all operations that a producer needs on its topics"
+            )
+            verb.add_argument("--consumer", action="store_true", help="all operations that a consumer needs")
+            verb.add_argument(
+                "--idempotent", action="store_true", help="with --producer: also those for idempotent writes"
+            )
         output.add_json_option(verb)
         add_client_options(verb)
 

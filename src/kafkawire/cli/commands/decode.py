@@ -79,9 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic", metavar="NAME", help="the topic of --records; keys and values of Kafka's internal topics are decoded"
     )
-    parser.add_argument(
-        "--diff", metavar="HEX|FILE", help="print the fields that differ in these bytes, which are read the same way"
-    )
+    parser.add_argument("--diff", metavar="HEX|FILE", help="print only the fields that differ from these bytes")
     output.add_web_option(parser)
     output.add_html_option(parser)
     parser.add_argument("--full", action="store_true", help="do not shorten bytes, values and arrays")

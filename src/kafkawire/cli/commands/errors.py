@@ -22,7 +22,9 @@ _KEYS = ("code", "name", "retriable", "refresh_metadata", "exception", "meaning"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("wanted", nargs="*", metavar="CODE|NAME|TEXT", help="an error, or words to search for")
+    parser.add_argument(
+        "wanted", nargs="*", metavar="CODE|NAME|TEXT", help="code or name of an error, or words to search for"
+    )
     output.add_json_option(parser)
 
 

@@ -53,17 +53,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     choose = parser.add_argument_group("select exchanges")
     choose.add_argument(
-        "--api", action="append", default=[], metavar="NAME", help="by API; can be repeated, as the others"
+        "--api",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="show only this API; can be repeated, as the next ones",
     )
-    choose.add_argument("--client", action="append", default=[], metavar="ID|ADDRESS", help="by client")
+    choose.add_argument("--client", action="append", default=[], metavar="ID|ADDRESS", help="show only this client")
     choose.add_argument(
-        "-t", "--topic", action="append", default=[], help="by topic: a name, a list with commas, or a pattern"
+        "-t",
+        "--topic",
+        action="append",
+        default=[],
+        help="show only this topic: a name, a list with commas, or a pattern",
     )
-    choose.add_argument("-G", "--group", action="append", default=[], help="by group")
-    choose.add_argument("--error", action="append", default=[], metavar="CODE|NAME|any", help="by error")
-    choose.add_argument("--connection", action="append", default=[], type=count, metavar="N", help="by connection")
-    choose.add_argument("--since", type=moment, metavar="TIME", help=f"from this time on: {TIMES}")
-    choose.add_argument("--until", type=moment, metavar="TIME", help="before this time")
+    choose.add_argument("-G", "--group", action="append", default=[], help="show only this group")
+    choose.add_argument("--error", action="append", default=[], metavar="CODE|NAME|any", help="show only this error")
+    choose.add_argument(
+        "--connection", action="append", default=[], type=count, metavar="N", help="show only this connection"
+    )
+    choose.add_argument("--since", type=moment, metavar="TIME", help=f"show only what is from this time on: {TIMES}")
+    choose.add_argument("--until", type=moment, metavar="TIME", help="show only what is before this time")
     parser.add_argument("--limit", type=count, metavar="N", help="print at most N rows")
     parser.add_argument("--values", action="store_true", help="include the values of records")
     parser.add_argument("--parquet", type=Path, metavar="DIR", help="write every table to DIR as Parquet")

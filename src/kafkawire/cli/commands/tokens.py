@@ -41,17 +41,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     creating = verbs.add_parser("create", help="create a token", description="create a token, and print its HMAC")
     creating.add_argument("--owner", metavar="User:NAME", help="the owner (default: you); needs CREATE_TOKENS")
-    creating.add_argument("--renewer", action="append", default=[], metavar="User:NAME", help="may renew it, too")
     creating.add_argument(
-        "--max-lifetime", type=span, default=-1, metavar="TIME", help="such as 12h; the broker has a limit"
+        "--renewer", action="append", default=[], metavar="User:NAME", help="also lets this principal renew it"
     )
-    renewing = verbs.add_parser("renew", help="renew a token", description="let a token be valid for longer")
-    expiring = verbs.add_parser("expire", help="end a token", description="remove a token, or end it later")
+    creating.add_argument(
+        "--max-lifetime",
+        type=span,
+        default=-1,
+        metavar="TIME",
+        help="longest lifetime, such as 12h; the broker limits it",
+    )
+    renewing = verbs.add_parser("renew", help="renew a token", description="extend the lifetime of a token")
+    expiring = verbs.add_parser("expire", help="end a token", description="end a token now, or at a later time")
     for verb, words in ((renewing, "the broker's"), (expiring, "now")):
-        verb.add_argument("token_id", nargs="?", metavar="TOKEN_ID", help=f"its id; without one, {_HMAC} names it")
-        verb.add_argument("--period", type=span, default=-1, metavar="TIME", help=f"such as 1h (default: {words})")
+        verb.add_argument(
+            "token_id",
+            nargs="?",
+            metavar="TOKEN_ID",
+            help=f"id of the token (default: the one whose HMAC is in {_HMAC})",
+        )
+        verb.add_argument(
+            "--period", type=span, default=-1, metavar="TIME", help=f"time from now, such as 1h (default: {words})"
+        )
     listing = verbs.add_parser("list", help="list tokens", description="list the tokens that you may see")
-    listing.add_argument("--owner", action="append", default=[], metavar="User:NAME", help="only those of this owner")
+    listing.add_argument(
+        "--owner", action="append", default=[], metavar="User:NAME", help="list only tokens of this owner"
+    )
     listing.add_argument("--show-hmac", action="store_true", help="print the HMACs, which are passwords")
     for verb in (creating, renewing, expiring, listing):
         output.add_json_option(verb)

@@ -33,13 +33,13 @@ _COLUMNS: Final = ("user", "mechanism", "iterations")
 def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listing = verbs.add_parser("list", help="list users", description="list users, and the mechanisms that they have")
-    listing.add_argument("names", nargs="*", metavar="USER", help="only these")
+    listing.add_argument("names", nargs="*", metavar="USER", help="list only these users")
     setting = verbs.add_parser("set", help="create a user or set its password", description="set a password")
     deleting = verbs.add_parser("delete", help="delete a user", description="delete the credential of a user")
     for verb in (setting, deleting):
         verb.add_argument("name", metavar="USER")
         verb.add_argument("--mechanism", type=str.upper, choices=_MECHANISMS, default="SCRAM-SHA-512")
-    setting.add_argument("--iterations", type=int, default=4096, help="4096 to 16384 (default 4096)")
+    setting.add_argument("--iterations", type=int, default=4096, help="rounds of hashing, 4096 to 16384 (default 4096)")
     for verb in (listing, setting, deleting):
         output.add_json_option(verb)
         add_client_options(verb)
