@@ -3,7 +3,7 @@
 Rules:
 - Every option of Java's consumer and producer is in one of these tables; a test compares them with the jar.
 - The values are valid in Java, and none is Java's default where another is as good.
-- Options of TLS and SASL are tested with brokers that ask for them (`spark_login_cases`), as far as they are used.
+- Options of TLS and SASL that are used are tested with brokers that ask for them (`test_spark_logins`).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ SAME_WRITES: Final[dict[str, Write]] = {
     "the option without headers": Write(BOTH, {**TO, "includeHeaders": "true"}),
     "an option that is neither true nor false": Write(BOTH, {**TO, "includeHeaders": "yes"}),
     "no values": Write((KEY, "CAST(NULL AS STRING) AS value"), TO),
-    "binary": Write(("CAST(id AS BINARY) AS key", "CAST(id AS BINARY) AS value"), TO),
+    "binary": Write(("CAST(concat('k', id) AS BINARY) AS key", "CAST('x' AS BINARY) AS value"), TO),
     "another column": Write((*BOTH, "id AS more"), TO),
     "acks 1": Write(BOTH, {**TO, "kafka.acks": "1"}),
     "acks all": Write(BOTH, {**TO, "kafka.acks": "all"}),

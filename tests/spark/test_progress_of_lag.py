@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from kafkawire.spark import behind_latest, lag_of
+from kafkawire.spark import behind_latest, describe_sources, lag_of
 
 
 def progress(*sources: tuple[Any, Any]) -> Any:
@@ -26,3 +26,9 @@ def test_the_metrics_are_those_of_the_connector() -> None:
 
 def test_sources_of_other_formats_have_no_lag() -> None:
     assert behind_latest(progress((7, 8), ("x", None))) == {}
+
+
+def test_sources_are_described_in_words() -> None:
+    ours = ({"b": {"0": 1}, "a": {"0": 5, "1": 7}, "@start": {"a": {"0": 0}}}, {"a": {"0": 10}})
+    assert describe_sources(progress(ours, (7, 8), ("x", None))) == ["kafkawire: a (2 partitions), b (1 partition)"]
+    assert describe_sources(progress((None, None))) == []

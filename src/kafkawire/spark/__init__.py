@@ -4,7 +4,7 @@
 - `register(spark)`: registers the formats `kafkawire` (topics), `kafkawire-segments` and `kafkawire-captures`.
 - `Job(spark, input, output, tables).run() -> Summary`: the work of `kafkawire pipeline run`. The input is a
   `TopicsInput(options)`, a `SegmentsInput(paths)` or a `CapturesInput(paths)`. `StreamJob` does the same as a stream.
-- `LagListener`, `lag_of(progress)`, `behind_latest(progress)`: the lag of a stream.
+- `LagListener`, `lag_of(progress)`, `behind_latest(progress)`, `describe_sources(progress)`: the lag of a stream.
 
 Importing this package does not import Spark.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.table_formats import settings_of
     from kafkawire.spark._pipeline.topic_job import TopicJob, TopicJobSummary
     from kafkawire.spark._segments.source import SegmentsDataSource
-    from kafkawire.spark._topics.progress import LagListener, behind_latest, lag_of
+    from kafkawire.spark._topics.progress import LagListener, behind_latest, describe_sources, lag_of
     from kafkawire.spark._topics.source import TopicsDataSource
 
 
@@ -62,6 +62,7 @@ __all__ = [
     "TopicsInput",
     "behind_latest",
     "build_session",
+    "describe_sources",
     "lag_of",
     "register",
 ]
@@ -75,6 +76,7 @@ _HOMES = {
     "CapturesInput": "_pipeline.inputs.captures",
     "LagListener": "_topics.progress",
     "behind_latest": "_topics.progress",
+    "describe_sources": "_topics.progress",
     "lag_of": "_topics.progress",
 }
 

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
         StreamingQueryProgress,
     )
 
+    from kafkawire.spark._topics.lookup import Offsets
+
 
 def lag_of(progress: StreamingQueryProgress) -> dict[str, dict[int, int]]:
     """Offsets still to read, by topic and partition."""
     lag: dict[str, dict[int, int]] = {}
     for source in progress.sources:
-        try:
-            end, latest = from_json(json.loads(source.endOffset)), from_json(json.loads(source.latestOffset))
-        except (ValueError, TypeError, AttributeError, SparkError):
+        end, latest = _offsets(source.endOffset), _offsets(source.latestOffset)
+        if end is None or latest is None:
             continue
         for (topic, partition), offset in latest.items():
             behind = offset - end.get((topic, partition), 0)  # type: ignore[call-overload]  # equals a TopicPartition
@@ -56,6 +57,31 @@ def behind_latest(progress: StreamingQueryProgress) -> dict[str, float]:
         "maxOffsetsBehindLatest": max(lags),
         "avgOffsetsBehindLatest": sum(lags) / len(lags),
     }
+
+
+def describe_sources(progress: StreamingQueryProgress) -> list[str]:
+    """Name the topics of a query. Spark describes a Python source by the name of a class of its own.
+
+    Empty without a source of ours, and before the first trigger.
+    """
+    described = []
+    for source in progress.sources:
+        offsets = _offsets(source.endOffset)
+        if offsets:
+            counts: dict[str, int] = {}
+            for topic, _ in offsets:
+                counts[topic] = counts.get(topic, 0) + 1
+            topics = (f"{topic} ({count} partition{'s'[: count > 1]})" for topic, count in sorted(counts.items()))
+            described.append(f"kafkawire: {', '.join(topics)}")
+    return described
+
+
+def _offsets(text: str) -> Offsets | None:
+    """The offsets of a source of ours; None for another format."""
+    try:
+        return from_json(json.loads(text))
+    except (ValueError, TypeError, AttributeError, SparkError):
+        return None
 
 
 class LagListener(StreamingQueryListener):
