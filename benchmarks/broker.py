@@ -2,6 +2,8 @@
 
 The same generator loads both, with the same frames over as many sockets; both append to files that grow, in pages that
 were made warm before. Rounds take turns, and the best of each counts.
+Cost is linear if a hundred times the bytes, the connections or the requests take a hundred times the processor time of the
+broker. A row has the cost per unit at 100x, relative to that at 1x. Below 1, more units share a fixed cost.
 `python -m benchmarks.broker sendfile|receive PATH` runs a bare loop; it prints its port.
 """
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 MEGABYTE = 1 << 20
 ROUNDS = 3
 SECONDS = 1.0
+MOST_GROWTH = 1.5
+"""The growth of costs that counts as linear; the rest is noise."""
 GREETING = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
 
 
@@ -194,6 +198,46 @@ def produce_rows(directory: Path) -> Iterator[Row]:
     yield Row("produce of 16 KB batches, acks=1, 4 x 5 under way", "x bare receive", ours / theirs, 0.6, note=note)
 
 
+def cost(running: Started, frame: bytes, answer: int, *, connections: int, depth: int, seconds: float) -> float:
+    """The broker's seconds of processor time per request."""
+    before = running.processor_seconds()
+    answers = rate(running.port, frame, answer, connections=connections, depth=depth, seconds=seconds) * seconds
+    return (running.processor_seconds() - before) / answers
+
+
+def growth_rows(directory: Path) -> Iterator[Row]:
+    """Ten and a hundred times the bytes of a batch, the connections, and the requests."""
+    frames = {size: produce_frame(size) for size in (1_600, 16_000, 160_000)}
+    with server(*broker("--data", str(directory))) as running:
+        with socket.create_connection(("127.0.0.1", running.port)) as connection:
+            create_topic(connection)
+            answer = call(connection, produce(batch(1_600, 10)), 9)
+        for _ in range(2):  # the first round warms the broker up
+            by_size = [
+                cost(running, frame, answer, connections=4, depth=1, seconds=0.3) / size
+                for size, frame in frames.items()
+            ]
+            small = frames[1_600]
+            by_connection = [
+                cost(running, small, answer, connections=count, depth=1, seconds=0.5) for count in (4, 40, 400)
+            ]
+            by_request = [
+                cost(running, small, answer, connections=4, depth=5, seconds=seconds) for seconds in (0.05, 0.5, 5)
+            ]
+    for work, costs, unit in (
+        ("a hundred times the bytes of a batch", by_size, "ns per byte"),
+        ("a hundred times the connections", by_connection, "us per request"),
+        ("a hundred times the requests", by_request, "us per request"),
+    ):
+        scale = 1e9 if unit.startswith("ns") else 1e6
+        note = f"{', '.join(f'{each * scale:.1f}' for each in costs)} {unit}"
+        yield Row(f"produce, {work}", "x linear", costs[-1] / costs[0], MOST_GROWTH, at_most=True, note=note)
+
+
+def produce_frame(size: int) -> bytes:
+    return encode_request(produce(batch(size, size // 160)), version=9, correlation_id=1, client_id="bench")
+
+
 def crowd_rows() -> Iterator[Row]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -219,6 +263,8 @@ def rows() -> Iterator[Row]:
         yield from fetch_rows(Path(directory))
     with tempfile.TemporaryDirectory() as directory:
         yield from produce_rows(Path(directory))
+    with tempfile.TemporaryDirectory() as directory:
+        yield from growth_rows(Path(directory))
     yield from crowd_rows()
 
 

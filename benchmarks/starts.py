@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.broker import broker, call, server
+from benchmarks.broker import MOST_GROWTH, broker, call, server
 from benchmarks.report import Row
 from kafkawire.messages import CreateTopicsRequest
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 ROUNDS = 3
 STARTS = 10
 FEW, MORE, PARTITIONS = 50, 500, 5_000
-MOST_GROWTH = 1.5
-"""How much more than ten times the processor time ten times the partitions may take; this is noise, not a trend."""
 BARE = "import asyncio, socket, uvloop"
 IN_A_TEST = """
 from time import perf_counter, process_time
