@@ -28,7 +28,7 @@ from kafkawire.web import (
     RunSource,
     Workspace,
 )
-from kafkawire.wire import encode_request
+from kafkawire.wire import decode_response, encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,22 +118,24 @@ def _streams_member(broker: RunningBroker) -> Iterator[None]:
     topology = StreamsGroupHeartbeatRequest.Topology(
         epoch=1, subtopologies=[Subtopology(subtopology_id="0", source_topics=["streams-in"])]
     )
-    request = StreamsGroupHeartbeatRequest(
-        group_id="enrichment",
-        member_id="m-1",
-        member_epoch=0,
-        rebalance_timeout_ms=30_000,
-        topology=topology,
-        active_tasks=[],
-        standby_tasks=[],
-        warmup_tasks=[],
-        process_id="p-1",
-        client_tags=[],
-    )
-    with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
-        connection.sendall(bytes(encode_request(request, version=0, correlation_id=1, client_id="enricher")))
-        connection.recv(65536)
-        yield
+    common: Any = {"group_id": "enrichment", "member_id": "m-1", "rebalance_timeout_ms": 30_000, "process_id": "p-1"}
+    tasks: Any = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    first = StreamsGroupHeartbeatRequest(member_epoch=0, topology=topology, client_tags=[], **tasks, **common)
+    done = threading.Event()
+
+    def beat() -> None:
+        with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
+            again = first
+            while not done.wait(0.5):
+                connection.sendall(bytes(encode_request(again, version=0, correlation_id=1, client_id="enricher")))
+                made = decode_response(connection.recv(65536), request=StreamsGroupHeartbeatRequest, version=0)[1]
+                again = StreamsGroupHeartbeatRequest(member_epoch=made.member_epoch, **tasks, **common)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
 
 
 @contextmanager

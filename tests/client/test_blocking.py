@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import os
@@ -71,6 +72,16 @@ def test_closing_sends_what_is_left(broker: Topics, topic: str) -> None:
     with pytest.raises(ClosedError):
         producer.send(topic, b"too late")
     producer.close()
+
+
+def test_a_client_ends_where_another_loop_runs(broker: Topics, topic: str) -> None:
+    """As in a notebook, whose cells run inside a loop."""
+
+    async def cell() -> int:
+        with Producer(bootstrap_servers=broker.bootstrap) as producer:
+            return int(producer.send_and_wait(topic, b"x").offset)
+
+    assert asyncio.run(cell()) == 0
 
 
 def test_a_record_that_cannot_be_taken_says_so_in_its_future(broker: Topics, topic: str) -> None:

@@ -28,6 +28,13 @@ _Result = TypeVar("_Result")
 CLOSED: Final = "the client is closed, or was created before this process was forked"
 
 
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and end it on the same thread; that of the caller may have a loop of its own."""
+    loop.run_forever()
+    loop.run_until_complete(_end_tasks())
+    loop.close()
+
+
 class SharedLoop:
     """The loop of this process, started by the first client and stopped by the last."""
 
@@ -45,7 +52,7 @@ class SharedLoop:
             self._users += 1
             if self._users == 1:
                 self.loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self.loop.run_forever, name="kafkawire client", daemon=True)
+                self._thread = threading.Thread(target=_serve, args=(self.loop,), name="kafkawire client", daemon=True)
                 self._thread.start()
 
     def leave(self) -> None:
@@ -54,8 +61,6 @@ class SharedLoop:
             if not self._users:
                 self.loop.call_soon_threadsafe(self.loop.stop)
                 self._thread.join()
-                self.loop.run_until_complete(_end_tasks())
-                self.loop.close()
 
     def is_here(self) -> bool:
         """Whether the caller is on the loop's own thread."""

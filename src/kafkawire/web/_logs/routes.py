@@ -22,7 +22,7 @@ LARGEST_TEXT: Final = 400
 
 
 def partitions(request: Request) -> Response:
-    """The partitions, with their sizes, offsets and faults."""
+    """The partitions, with their sizes, offsets and faults; those of internal topics are last."""
     source = _source(request)
     if not source.is_read and source.failure is None:
         return answer({"ready": False, "done": source.done, "total": source.total})
@@ -60,7 +60,7 @@ def partitions(request: Request) -> Response:
             if file["max_timestamp"] is not None:
                 moment = int(file["max_timestamp"].timestamp() * 1e6)
                 row["latest"] = _most(row["latest"], moment)
-    listed = sorted(rows.values(), key=lambda row: (row["topic"], row["partition"]))
+    listed = sorted(rows.values(), key=lambda row: (row["topic"].startswith("__"), row["topic"], row["partition"]))
     text = text_in(request, "filter")
     chosen = [row for row in listed if text in f"{row['topic']}-{row['partition']}"]
     start = max(0, number_in(request, "start"))

@@ -54,9 +54,9 @@ function Page() {
   return html`<header class="bar">
       <a class="mark" href="#/" title="Start page"><img src="/icon.svg" alt="" width="20" height="20" /><span>kafkawire</span></a>
       <nav aria-label="Sources">
-        ${sources.map((each) => html`<a key=${each.id} href=${link([each.id, ...(each.first ?? [])])} aria-current=${current === each.id ? "page" : undefined} title=${each.title}>${each.title}</a>`)}
-        <a href="#/bytes" aria-current=${["bytes", "diff"].includes(place.parts[0]) && !sources.some((each) => each.id === current) ? "page" : undefined}>Bytes</a>
-        <a href="#/protocol" aria-current=${place.parts[0] === "protocol" ? "page" : undefined}>Protocol</a>
+        ${sources.map((each) => html`<a key=${each.id} href=${link([each.id, ...(each.first ?? [])])} aria-current=${current === each.id ? "page" : undefined} title=${each.title}>${each.title.replace(/^.*[/](?=.)/, "")}</a>`)}
+        ${about && html`<a href="#/bytes" aria-current=${["bytes", "diff"].includes(place.parts[0]) && !sources.some((each) => each.id === current) ? "page" : undefined}>Bytes</a>
+        <a href="#/protocol" aria-current=${place.parts[0] === "protocol" ? "page" : undefined}>Protocol</a>`}
       </nav>
       <button class="plain" onClick=${nextZone} title="Switch the time zone of all times">${zone.local ? "local" : "UTC"}</button>
       <button class="plain" onClick=${nextTheme} title="Light, dark, or as the system" aria-label=${`Theme: ${theme || "system"}`}>${SHOWN[theme]}</button>
@@ -76,6 +76,7 @@ function Place({ place, about }) {
   useEffect(() => {
     import(`../views/${name}.js`).then((module) => setLoaded({ name, View: Object.values(module)[0] }), (error) => setLoaded({ name, error }));
   }, [name]);
+  useEffect(() => { for (const each of document.querySelectorAll(".bar [aria-current]")) each.scrollIntoView({ block: "nearest", inline: "nearest" }); }, [source?.id]);
   useEffect(() => { document.title = `${place.parts.join(" · ") || "kafkawire"} – kafkawire`; }, [place.parts.join("/")]);
   return html`${source && html`<${Tabs} source=${source} current=${tab} />`}
     ${loaded.name !== name ? html`<${Loading} what="Loading" />`

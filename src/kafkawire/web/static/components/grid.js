@@ -47,7 +47,7 @@ export function useWindows(key, load, version) {
 
 /**
  * A column: its title, its width (pixels, or the least and a share), what it shows of a row (a function, or the kind
- * and the name of a value, such as `bytes:size`), and more: `sort`, `right`, `name` of a class.
+ * and the name of a value, such as `bytes:size`), and more: `sort`, `right`, `name` of a class, `wide` if a phone lacks it.
  * @typedef {[string, number|[number, number], string|((row: any) => any), object?]} Column
  */
 function columnOf([title, width, show, more = {}]) {
@@ -66,7 +66,7 @@ function columnOf([title, width, show, more = {}]) {
 export function Grid(props) {
   const { cursor, count, onCursor, onOpen, id = "cell" } = props;
   const [going, setGoing] = useState(false);
-  const columns = props.columns.map(columnOf);
+  const columns = props.columns.map(columnOf).filter((each) => !each.wide || innerWidth > 640);
   const style = { "--columns": columns.map((each) => each.width).join(" "), "--least": `${columns.reduce((sum, each) => sum + each.least, 0)}px` };
   const row = (index) => {
     const data = props.rowOf(index);

@@ -10,7 +10,7 @@ const side = (head) => (head?.[0] === ">" ? "right" : undefined);
 /** A table, or a sentence if it has no rows. Heads of columns of numbers begin with `>`. @param {{heads?: string[], rows: any[][], empty?: any}} props */
 export const Table = ({ heads, rows, empty }) => (rows.length ? html`<table class="plain">
   ${heads && html`<thead><tr>${heads.map((head) => html`<th class=${side(head)}>${head.replace(">", "")}</th>`)}</tr></thead>`}
-  <tbody>${rows.map((row) => html`<tr>${row.map((cell, at) => html`<td class=${side(heads?.[at])}>${cell}</td>`)}</tr>`)}</tbody></table>` : html`<p class="soft">${empty}</p>`);
+  <tbody>${rows.map((row) => html`<tr>${row.map((cell, at) => html`<td class=${side(heads?.[at])} data-head=${heads?.[at].replace(">", "")}>${cell}</td>`)}</tr>`)}</tbody></table>` : html`<p class="soft">${empty}</p>`);
 
 /** Names with their values; those without a value are left out. @param {{facts: [string, any][]}} props */
 export const Facts = ({ facts }) => html`<dl class="facts">${facts.filter(([, value]) => value !== null && value !== undefined && value !== "")

@@ -145,12 +145,11 @@ function Linked({ opened, place, about }) {
   return html`
     <${BytesTools} opened=${opened} frame=${frame} place=${place} about=${about} faults=${faults} searched=${searched} onFault=${() => faultAt(1)} chunks=${chunksOf} />
     ${opened.unknown && html`<div class="notice" role="status">${opened.note}. Choose what they are above.</div>`}
-    ${repairs.map((each) => html`<div class="notice" role="status">${each.text}</div>`)}
     <div class="split">
       <div><${Tree} lines=${lines} cursor=${cursor} lit=${lit?.id} label="Fields" onCursor=${choose} onToggle=${toggle} onGap=${fill} onHover=${hoverNode} onKey=${key} />
         ${place.query.panel === "versions"
           ? html`<${Versions} doc=${doc} frame=${frame} onClose=${() => refine({ panel: "" })} onVersion=${(version) => go(link(place.parts, { ...place.query, kind: frame.kind, api: frame.message.replace(/(Request|Response)$/, ""), version, node: "", panel: "" }))} />`
-          : html`<${Details} doc=${doc} node=${current} model=${model} frame=${frame} onPath=${(id) => { setCursorId(id); }} />`}
+          : html`<${Details} doc=${doc} node=${current} model=${model} frame=${frame} repairs=${repairs} onPath=${(id) => { setCursorId(id); }} />`}
       </div>
       <div class="panes">
         ${buffers.length > 1 && html`<div class="caption">${frame.title}<span class="grow"></span><span>${buffers.find((each) => each.id === outerId)?.length} bytes</span></div>`}

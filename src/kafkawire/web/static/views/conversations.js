@@ -11,12 +11,12 @@ export function ConversationsView({ place, id }) {
       ${gaps.filter((each) => each.conn_id === r.conn_id && each.t !== null).map((each) => html`<i class="gap" style=${{ left: `${part(each.t)}%` }} title=${`${each.bytes} bytes ${each.reason}`}></i>`)}
       ${r.t_close && html`<i class=${`end ${r.close_kind}`} style=${{ left: `${part(r.t_close)}%` }}></i>`}</div>`;
     return [
-      ["number", 80, "text:conn_id"],
-      ["client", [150, 1], "text:client"],
-      ["broker", [130, 1], "text:server"],
-      ["kind", 80, "text:kind"],
-      [`${moment(from, "time")} – ${moment(to, "time")}`, [200, 3], lane],
-      ["length", 92, (r) => duration(Number(BigInt(r.t_last ?? 0) - BigInt(r.t_first ?? 0))), { right: true }],
+      ["number", 72, "text:conn_id"],
+      ["client", [130, 1], "text:client"],
+      ["broker", [130, 1], "text:server", { wide: true }],
+      ["kind", 80, "text:kind", { wide: true }],
+      [`${moment(from, "time")} – ${moment(to, "time")}`, [150, 3], lane],
+      ["length", 92, (r) => duration(Number(BigInt(r.t_last ?? 0) - BigInt(r.t_first ?? 0))), { right: true, wide: true }],
       ["sent, received", 150, (r) => `${bytes(r.bytes_c)}, ${bytes(r.bytes_s)}`, { right: true }],
       ["closed", 150, (r) => (r.closed_by ? `by the ${r.closed_by}${r.close_kind === "rst" ? ", reset" : ""}${r.pending ? `, ${r.pending} pending` : ""}` : "open at the end")],
       ["gaps", 110, (r) => (r.missing_bytes ? `${bytes(r.missing_bytes)} missing` : r.retrans ? `${r.retrans} resent` : ""), { right: true }],

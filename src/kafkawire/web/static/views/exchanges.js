@@ -1,5 +1,5 @@
 // Exchanges: every request with its response, filtered and sorted on the server, above them their timeline.
-import { bytes, download, duration, Empty, get, go, html, link, moment, number, refine, typedTime, useEffect, useRef, useState, zone } from "../lib.js";
+import { bytes, download, duration, Empty, get, go, html, link, Loading, moment, number, refine, typedTime, useEffect, useRef, useState, zone } from "../lib.js";
 import { FilterBox } from "../components/filterbox.js";
 import { Grid, useWindows } from "../components/grid.js";
 import { Menu } from "../components/menu.js";
@@ -92,14 +92,14 @@ export function ExchangesView({ place, about, source, id }) {
   const most = Math.max(1000, ...[...Array(Math.min(count, 60)).keys()].map((n) => row(n)?.[7] ?? 0));
   const wait = (r) => (r[7] === null ? "" : html`<span class=${`meter${r[7] >= SLOW ? " slow" : ""}`} style=${{ width: `${Math.max(1, Math.round(64 * Math.min(1, r[7] / most)))}px` }}></span> ${duration(r[7])}`);
   const columns = [
-    ["exchange", 98, (r) => html`<a href=${link(["bytes", id, r[0], r[1]])} tabindex="-1">${r[0]}/${r[1]}</a>`],
-    ["time", 112, "time:2", { sort: "time" }],
-    ["client", [100, 1], "text:3", { sort: "client" }],
+    ["exchange", 92, (r) => html`<a href=${link(["bytes", id, r[0], r[1]])} tabindex="-1">${r[0]}/${r[1]}</a>`],
+    ["time", 112, "time:2", { sort: "time", wide: true }],
+    ["client", [100, 1], "text:3", { sort: "client", wide: true }],
     ["API", [130, 1], (r) => html`${r[4] ?? "?"} <span class="soft">v${r[5] ?? "?"}</span>`, { sort: "api" }],
-    ["topic or group", [110, 1.4], "text:6", { sort: "about" }],
+    ["topic or group", [110, 1.4], "text:6", { sort: "about", wide: true }],
     ["wait", 150, wait, { sort: "wait_us", right: true }],
-    ["request", 84, "bytes:9", { sort: "req_bytes" }],
-    ["response", 84, "bytes:10", { sort: "resp_bytes" }],
+    ["request", 84, "bytes:9", { sort: "req_bytes", wide: true }],
+    ["response", 84, "bytes:10", { sort: "resp_bytes", wide: true }],
     ["error", [110, 1], (r) => r[11] || (ANSWERED.includes(r[12]) ? "" : r[12].replaceAll("_", " ")), { sort: "error_code", name: "state" }],
   ];
   return html`<div class="tools"><${FilterBox} label="Filter exchanges" value=${filter} failure=${failure} placeholder="api = Fetch and wait > 100ms   /" onChange=${(text) => { setCursor(0); refine({ filter: text }); }} />
@@ -112,8 +112,10 @@ export function ExchangesView({ place, about, source, id }) {
     </div>
     ${state?.failure && html`<div class="notice error" role="alert">${state.failure}</div>`}
     ${(state?.faults ?? []).map((text) => html`<div class="notice">${text}</div>`)}
-    ${(!line || line.start) && html`<${Timeline} line=${line} kind=${chart} onSpan=${(from, to) => refine({ since: from, until: to })} />`}
-    ${!answer || count ? html`<${Grid} label="Exchanges" columns=${columns} count=${count} rowOf=${row} cursor=${cursor} sort=${sort} down=${Boolean(down)} follow=${tail}
+    ${answer?.total > 0 && html`<${Timeline} line=${line} kind=${chart} onSpan=${(from, to) => refine({ since: from, until: to })} />`}
+    ${failure && !count ? html`<${Empty} title="The filter cannot be applied">It is a word, or comparisons such as api = Fetch and wait > 100ms.<//>`
+      : !answer ? html`<${Loading} what="Reading the exchanges" />`
+      : count ? html`<${Grid} label="Exchanges" columns=${columns} count=${count} rowOf=${row} cursor=${cursor} sort=${sort} down=${Boolean(down)} follow=${tail}
         goes="Row, time such as 12:30:00.5, or exchange such as 3/17" find=${find} rowClass=${(r) => (r[11] || ![...ANSWERED, "sasl_token"].includes(r[12]) ? "bad" : "")}
         onSort=${(next, downwards) => refine({ sort: next === "time" ? "" : next, down: downwards ? 1 : "" })} onCursor=${choose} onOpen=${open} onKey=${keys} />`
       : answer.total ? html`<${Empty} title="No exchange fits the filter"><button onClick=${() => refine({ filter: "", since: "", until: "" })}>Show all ${number(answer.total)}</button><//>`

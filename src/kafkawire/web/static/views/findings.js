@@ -23,7 +23,6 @@ function Finding({ one, id }) {
     <p>${one.text}</p><p class="soft">→ ${one.advice}</p>
     <${Facts} facts=${[["connection", one.connection && html`<a href=${link([id, "exchanges"], { filter })}>${one.conn_id}</a>, ${one.connection}`], ["client", one.client_id], ["about", one.entity],
       ["time", one.t0 && known && html`<a href=${link([id, "exchanges"], span)}>${moment(one.t0)}${one.t1 && one.t1 !== one.t0 ? ` to ${moment(one.t1)}` : ""}</a>`]].filter(([, value]) => value)} />
-    ${one.evidence.length > 0 && html`<div class="evidence"><span class="soft">proven by</span>${one.evidence.slice(0, SHOWN).map((each) => html`<a href=${link(["bytes", id, each.conn_id, each.seq])}>${each.conn_id}/${each.seq}</a>`)}
-      ${more > 0 && html`<span class="soft">and ${more} more</span>`}</div>`}
+    ${one.evidence.length > 0 && html`<div class="evidence"><span class="soft">proven by </span>${one.evidence.slice(0, SHOWN).map((each, at) => html`${at ? ", " : ""}<a href=${link(["bytes", id, each.conn_id, each.seq])}>${each.conn_id}/${each.seq}</a>`)}${more > 0 && ` and ${more} more`}</div>`}
   </article>`;
 }

@@ -1,5 +1,5 @@
 // A partition of a log directory: its strip, its batches, and the records of the batch at the cursor.
-import { counted, Empty, Failed, get, go, html, link, number, refine, useAnswer, useEffect, useState } from "../lib.js";
+import { counted, Empty, Failed, get, go, html, link, Loading, number, refine, useAnswer, useEffect, useState } from "../lib.js";
 import { FilterBox } from "../components/filterbox.js";
 import { Grid, useWindows } from "../components/grid.js";
 import { Chip } from "../components/sheet.js";
@@ -14,6 +14,7 @@ export function PartitionView({ place, id }) {
   const cursor = Number(at);
   const list = useWindows(`${base} ${filter}`, (start, count) => get(`${base}/batches`, { filter, start, count }));
   if (failure) return html`<${Failed} error=${failure} title="This partition cannot be shown" />`;
+  if (!strip) return html`<${Loading} what="Reading the batches" />`;
   const batch = list.row(cursor);
   const { total, matched = 0 } = list.answer ?? {};
   const columns = [
@@ -32,8 +33,8 @@ export function PartitionView({ place, id }) {
       ${(from || to) && html`<button class="chip" onClick=${() => refine({ from: "", to: "" })}>whole partition ✕</button>`}
       ${problems?.total > 0 && html`<span title=${problems.rows.map((each) => each.problem).join("\n")}><${Chip} tone="error">${counted(problems.total, "wrong entry", "wrong entries")}<//></span>`}
       <a class="button" href=${link([id, "stats", topic, partition])}>Verify and measure</a></div>
-    ${strip && html`<${Strip} data=${strip} picked=${cursor} onPick=${(mark) => refine({ row: mark[7], filter: "" })} onZoom=${(low, high) => refine({ from: low, to: high })} />`}
-    ${strip?.segments.filter((each) => each.fault).map((each) => html`<div class="notice error">Segment ${each.base}: ${each.fault}</div>`)}
+    <${Strip} data=${strip} picked=${cursor} onPick=${(mark) => refine({ row: mark[7], filter: "" })} onZoom=${(low, high) => refine({ from: low, to: high })} />
+    ${strip.segments.filter((each) => each.fault).map((each) => html`<div class="notice error">Segment ${each.base}: ${each.fault}</div>`)}
     ${list.answer && !matched ? html`<${Empty} title=${total ? "No batch fits the filter" : "This partition is empty"}>${total ? html`<button onClick=${() => refine({ filter: "" })}>Show all</button>` : "Its files have no batches."}<//>`
       : html`<div class="halves"><div><${Grid} label="Batches" columns=${columns} count=${matched} rowOf=${list.row} cursor=${cursor} onCursor=${(row) => refine({ row })} goes="Offset" find=${find}
           onOpen=${(index) => { const one = list.row(index); if (one) go(link(["bytes", id, one[0]])); }} rowClass=${(r) => (r[11] ? "" : "bad")} /></div>

@@ -18,7 +18,7 @@ export function ProtocolView({ place: { parts, query } }) {
       ${!apis.length && !errors.length && !messages.length && html`<${Empty} title="Nothing has this name">Try a part of the name of an API or an error, or a number.<//>`}
       ${apis.length > 0 && html`<${Card} title="APIs"><${Table} heads=${[">key", "name", "versions", "messages"]} rows=${apis.map((each) => [each.key, each.name, `${each.request[0]}–${each.request[1]}`,
         html`${message(`${each.name}Request`, "request")} · ${message(`${each.name}Response`, "response")}`])} /><//>`}
-      ${messages.length > 0 && html`<${Card} title="Other messages"><div class="evidence">${messages.map((name) => message(name, name))}</div><//>`}
+      ${messages.length > 0 && html`<${Card} title="Other messages"><div class="evidence">${messages.map((name, at) => html`${at ? ", " : ""}${message(name, name)}`)}</div><//>`}
       ${errors.length > 0 && html`<${Card} title="Errors"><${Table} heads=${[">code", "name", "retriable", "meaning"]} rows=${errors.map((each) => [each.code, html`<code>${each.name}</code>`, each.retriable ? "yes" : "", each.text])} /><//>`}
     <//>`;
   }}<//>`;

@@ -1,6 +1,9 @@
 // The checks and the measures of log directories, or of one partition: faults, formats, and what other codecs would save.
-import { counted, Failed, html, lines, useEffect, useState } from "../lib.js";
+import { counted, Failed, html, lines, number, useEffect, useState } from "../lib.js";
 import { Card, Chip, Sheet, Table } from "../components/sheet.js";
+
+/** A measure as text. @param {any} cell */
+const shown = (cell) => (Number.isInteger(cell) ? number(cell) : /^\d{4}-\d\d-\d\dT/.test(cell) ? cell.replace("T", " ").replace(/\+00:00$/, "") : cell);
 
 const EMPTY = { faults: [], sections: [], done: 0 };
 
@@ -19,11 +22,12 @@ export function StatsView({ place: { parts }, id }) {
     return () => leaving.abort();
   }, [asked]);
   const { faults, sections, end, error, checked } = state;
-  if (end === "error") return html`<${Failed} error=${{ message: error }} title="The files cannot be read" />`;
+  if (end === "error" && !checked) return html`<${Failed} error=${{ message: error }} title="The files cannot be read" />`;
   return html`<${Sheet}><div class="tools flat"><h1>${parts[2] ? `${parts[2]}-${parts[3]}` : "All partitions"}</h1>
       ${checked && html`<${Chip} tone=${faults.length ? "error" : "good"}>${faults.length ? counted(faults.length, "fault") : "no fault found"}<//>`}
       <span class="grow"></span><span class="soft" role="status">${end ? "" : checked ? `measuring ${state.done} %` : "verifying"}</span>
       <button aria-pressed=${asked === "what-if"} onClick=${() => setAsked(asked ? "" : "what-if")}>With other codecs</button></div>
     ${faults.length > 0 && html`<${Card} title="Faults"><${Table} heads=${["file", ">position", "fault"]} rows=${faults} /><//>`}
-    ${sections.map(({ title, heads, rows }) => html`<${Card} key=${title} title=${title}><${Table} heads=${heads} rows=${rows} /><//>`)}<//>`;
+    ${end === "error" && html`<p class="wrong" role="alert">The measures need all batches: ${error}</p>`}
+    ${sections.map(({ title, heads, rows }) => html`<${Card} key=${title} title=${title}><${Table} heads=${heads.map((head) => (head === "value" ? ">value" : head))} rows=${rows.map((row) => row.map(shown))} /><//>`)}<//>`;
 }

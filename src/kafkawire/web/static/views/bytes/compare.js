@@ -27,6 +27,6 @@ export function CompareDialog({ place, frame, asked, onClose }) {
     <p class="soft">They are read in the same way as ${frame.title}. The list has one line per field that differs.</p>
     <label class="field">Hex of the other frame<textarea class="paste" autofocus value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
     ${wrong && html`<p class="wrong" role="alert">${wrong}</p>`}
-    <div class="end"><input type="file" aria-label="File with the other bytes" onChange=${file} /><span class="grow"></span><button type="button" onClick=${onClose}>Cancel</button><button class="main">Compare</button></div>
+    <div class="end"><label class="button">Choose a file<input class="hidden" type="file" aria-label="File with the other bytes" onChange=${file} /></label><span class="grow"></span><button type="button" onClick=${onClose}>Cancel</button><button class="main">Compare</button></div>
   </form><//>`;
 }

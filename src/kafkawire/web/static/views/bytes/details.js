@@ -8,8 +8,8 @@ import { openText } from "./opening.js";
 const PAUSE = 60;
 const EDITABLE = /^(compact )?(string|bytes|bool|uuid|float64|u?int\d+)\??$/;
 
-/** @param {{doc: string, node: any, model: any, frame: any, onPath: (id: string) => void}} props */
-export function Details({ doc, node, model, frame, onPath }) {
+/** @param {{doc: string, node: any, model: any, frame: any, repairs: any[], onPath: (id: string) => void}} props */
+export function Details({ doc, node, model, frame, repairs, onPath }) {
   const [known, setKnown] = useState(null);
   const [editing, setEditing] = useState(false);
   useEffect(() => {
@@ -37,6 +37,7 @@ export function Details({ doc, node, model, frame, onPath }) {
       <span> · ${node.t} · ${node.l} ${node.l === 1 ? "byte" : "bytes"} at ${node.o}${node.b.startsWith("b") ? "" : " of the unpacked bytes"}</span>
       ${whole && kind !== "records" && own?.value && !node.k && !node.h && node.b.startsWith("b") && EDITABLE.test(node.t) && html` <button onClick=${() => setEditing(true)}>edit</button>`}</div>
     ${node.f && html`<div class="wrong">${faultText(node.f)}</div>`}
+    ${repairs.map((each) => html`<div class="right-one" role="status">${each.text}</div>`)}
     ${node.d && html`<div>${node.d}</div>`}
     ${schema && html`<div class="soft">Versions ${schema.versions}${schema.nullable ? ", may be null" : ""}${schema.tag !== null ? `, tag ${schema.tag}` : ""}${schema.default !== null ? `, default ${schema.default}` : ""}</div>`}
     ${own?.value && !node.k && html`<pre>${own.value.text}${node.x ? html`<span class="soft"> (${node.x})</span>` : null}</pre>`}

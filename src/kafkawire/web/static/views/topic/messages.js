@@ -64,16 +64,17 @@ export function Messages({ id, name, place, partitions, about }) {
   };
   const current = rows[cursor];
   const columns = [
-    ["part.", 58, "text:p", { right: true }],
-    ["offset", 110, "text:o", { right: true }],
-    ["time", 200, (r) => (r.t === "-1" ? "" : moment(r.t))],
+    ["part.", 58, "text:p", { right: true, wide: true }],
+    ["offset", 100, "text:o", { right: true }],
+    ["time", 200, (r) => (r.t === "-1" ? "" : moment(r.t)), { wide: true }],
     ["key", [90, 1], (r) => r.k ?? NULL, { name: "mono" }],
-    ["value", [180, 4], (r) => r.v ?? NULL, { name: "mono" }],
-    ["size", 80, (r) => (r.l < 0 ? "" : bytes(r.l)), { right: true }],
+    ["value", [160, 4], (r) => r.v ?? NULL, { name: "mono" }],
+    ["size", 80, (r) => (r.l < 0 ? "" : bytes(r.l)), { right: true, wide: true }],
   ];
   const said = tail ? `${number(state.received ?? 0)} new${state.missed ? `, ${number(state.missed)} not shown` : ""}`
     : state.scanned === undefined ? "" : `${counted(state.matched, q ? "match" : "message", q ? "matches" : undefined)}, ${number(state.scanned)} of ${number(state.of)} scanned${state.seconds > 0.5 ? `, ${number(state.scanned / state.seconds)}/s` : ""}`;
-  const nothing = state.running && !tail ? null : !tail ? [q ? "Nothing was found" : "There are no messages", q ? `All ${number(state.scanned ?? 0)} messages from here on were searched.` : "Follow waits for new ones."]
+  const nothing = failure?.column ? ["The search cannot start", "A word alone is searched for in keys, values and headers. A field of JSON is compared as in value.user.id = 42."]
+    : state.running && !tail ? null : !tail ? [q ? "Nothing was found" : "There are no messages", q ? `All ${number(state.scanned ?? 0)} messages from here on were searched.` : "Follow waits for new ones."]
     : state.from ? ["Waiting for messages", "New messages appear here as they are written."] : ["Looking for the end of the topic", "Messages from there on appear here."];
   const recent = (seconds) => `@${Math.floor((Date.now() / 1000 - seconds) / 60) * 60000}`;
   return html`<div class="tools">
