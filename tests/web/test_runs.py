@@ -14,9 +14,14 @@ from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 from tests.web.page_client import RunningPage
 
+from kafkawire._look.series import Bars, OverTime, Ranges, Steps
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.inspect import find_incidents, read_captures
+from kafkawire.spark._pipeline.summary import SegmentsSummary
+from kafkawire.spark._report.chapters import Chapter, Grid
+from kafkawire.spark._report.page import page as report_page
 from kafkawire.web import RunSource, Workspace
+from kafkawire.web._runs.charts import charts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,3 +135,55 @@ def test_what_is_not_a_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(KafkaWireError, match="is not the manifest of a run"):
         RunSource(tmp_path)
+
+
+def test_the_charts_of_the_report_are_drawn_for_the_page(tmp_path: Path) -> None:
+    name = "</script><script>alert(1)</script>"
+    steps = Steps(0, 1000, 3)
+    blocks: list[Any] = [
+        OverTime("lines", "Lines", "bytes", steps, {"a": [1, 2, 3], name: [0, 0, 1]}, is_rate=True),
+        Bars("bars", "Bars", "count", [(name, 10), ("none", 0)]),
+        Ranges("ranges", "Ranges", "us", [("Fetch", [10, 200, 3000, 3000])]),
+        Grid("grid", [("topic", "text")], [["orders"]]),
+    ]
+    report = tmp_path / "report.html"
+    report.write_text(
+        report_page({"kind": "segments", "paths": ["x"]}, SegmentsSummary(), [], [Chapter("C", "", blocks)], 0)
+    )
+    found = charts_of(report, 800)
+    assert [each["title"] for each in found] == ["Lines", "Bars", "Ranges"]
+    drawn = json.loads(json.dumps(found))
+    assert f"{name}: 10" in json.dumps(drawn[1]).replace("\\", "")
+    assert all(each["drawing"][-1][0] == "svg" for each in drawn)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"name": "x", "title": "x", "unit": "count", "items": [["a", "1e999"]]},
+        {"name": "x", "title": "x", "unit": "count", "items": [["a", [1, 2, 3]]]},
+        {"name": "x", "title": "x", "unit": "count", "items": [["a"]]},
+        {"name": "x", "title": "x", "unit": "us", "items": [["a", -5]]},
+        {"name": "x", "title": "x", "unit": "us", "items": 7},
+        {
+            "name": "x",
+            "title": "x",
+            "unit": "count",
+            "stacked": False,
+            "is_rate": False,
+            "steps": {"start": 0, "step": 10**30, "count": 10**9},
+            "series": {"a": [1]},
+        },
+        ["items"],
+        None,
+    ],
+)
+def test_a_report_that_lies_has_no_charts(tmp_path: Path, block: Any) -> None:
+    report = tmp_path / "report.html"
+    text = json.dumps({"blocks": {"x": block}})
+    report.write_text(f'<script type="application/json" id="data">{text}</script>')
+    assert charts_of(report, 800) == []
+    report.write_text(f'<script type="application/json" id="data">{text[:-3]}</script>')
+    assert charts_of(report, 800) == []
+    report.write_text("no report")
+    assert charts_of(report, 800) == []

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkawire._look.amounts import moment, short, show
 from kafkawire._look.elements import Element, element, html_of
-from kafkawire._look.series import COLOURS
+from kafkawire._look.series import COLOURS, Bars, OverTime, Ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kafkawire._look.amounts import Unit
-    from kafkawire._look.series import Bars, OverTime, Ranges, Steps
+    from kafkawire._look.series import Steps
 
 _RIGHT, _TOP, _BOTTOM = 12, 10, 26
 _ROW: Final = 26
@@ -75,6 +75,7 @@ PHONE: Final = Frame("phone", 340, 84, 112, 76)
 _MOST_NAMES: Final = 160
 """The most room for names on a phone."""
 FRAMES: Final = (DESK, PHONE)
+_PERCENTILES: Final = ("p50", "p90", "p99", "max")
 
 
 def over_time(chart: OverTime, marks: Sequence[Mark] = ()) -> str:
@@ -82,6 +83,25 @@ def over_time(chart: OverTime, marks: Sequence[Mark] = ()) -> str:
     return html_of(
         *_legend(list(chart.series), chart.colours), *(drawn_over_time(frame, chart, marks) for frame in FRAMES)
     )
+
+
+def bars(chart: Bars) -> str:
+    """Horizontal bars, as in a report."""
+    return html_of(*(drawn_bars(frame, chart) for frame in FRAMES))
+
+
+def ranges(chart: Ranges) -> str:
+    """Lines from the median to the maximum, as in a report."""
+    return html_of(*_legend(_PERCENTILES), *(drawn_ranges(frame, chart) for frame in FRAMES))
+
+
+def drawn(frame: Frame, chart: OverTime | Bars | Ranges) -> list[Element]:
+    """Any chart in one frame, with its legend."""
+    if isinstance(chart, Bars):
+        return [drawn_bars(frame, chart)]
+    if isinstance(chart, Ranges):
+        return [*_legend(_PERCENTILES), drawn_ranges(frame, chart)]
+    return [*_legend(list(chart.series), chart.colours), drawn_over_time(frame, chart)]
 
 
 def drawn_over_time(frame: Frame, chart: OverTime, marks: Sequence[Mark] = ()) -> Element:
@@ -101,10 +121,9 @@ def drawn_over_time(frame: Frame, chart: OverTime, marks: Sequence[Mark] = ()) -
     return _svg(frame, frame.height, body, chart.title)
 
 
-def bars(chart: Bars) -> str:
-    """Horizontal bars."""
-    height, frames = len(chart.items) * _ROW, [_with_names(frame, chart) for frame in FRAMES]
-    return html_of(*(_svg(frame, height, _bars(frame, chart), chart.title) for frame in frames))
+def drawn_bars(frame: Frame, chart: Bars) -> Element:
+    """Horizontal bars, in one frame."""
+    return _svg(frame, len(chart.items) * _ROW, _bars(_with_names(frame, chart), chart), chart.title)
 
 
 def _bars(frame: Frame, chart: Bars) -> list[Element]:
@@ -126,15 +145,13 @@ def _bars(frame: Frame, chart: Bars) -> list[Element]:
     return body
 
 
-def ranges(chart: Ranges) -> str:
+def drawn_ranges(frame: Frame, chart: Ranges) -> Element:
     """A line from the median to the maximum, with marks at the 90th and 99th percentile, on a logarithmic scale."""
     everything = [max(value, 1) for _, values in chart.items for value in values]
     low = math.floor(math.log10(min(everything, default=1)))
     high = max(math.ceil(math.log10(max(everything, default=10))), low + 1)
-    height = len(chart.items) * _ROW + _BOTTOM
-    frames = [_with_names(frame, chart) for frame in FRAMES]
-    drawn = (_svg(frame, height, _ranges(frame, chart, low, high), chart.title) for frame in frames)
-    return html_of(*_legend(["p50", "p90", "p99", "max"]), *drawn)
+    body = _ranges(_with_names(frame, chart), chart, low, high)
+    return _svg(frame, len(chart.items) * _ROW + _BOTTOM, body, chart.title)
 
 
 def _ranges(frame: Frame, chart: Ranges, low: int, high: int) -> list[Element]:
@@ -153,10 +170,7 @@ def _ranges(frame: Frame, chart: Ranges, low: int, high: int) -> list[Element]:
             body.append(element("text", short(10**power, chart.unit), x=x, y=height + 18, text_anchor="middle"))
     for number, (name, values) in enumerate(chart.items):
         y = number * _ROW + _ROW / 2
-        shown = ", ".join(
-            f"{mark} {show(value, chart.unit)}"
-            for mark, value in zip(("p50", "p90", "p99", "max"), values, strict=True)
-        )
+        shown = ", ".join(f"{mark} {show(value, chart.unit)}" for mark, value in zip(_PERCENTILES, values, strict=True))
         xs = [place(value) for value in values]
         circles = [
             element("circle", class_=f"c{rank}", cx=x, cy=y, r=5 if rank < 3 else 3.5) for rank, x in enumerate(xs)

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from kafkawire.web._filter.columns import Field, Fields
 from kafkawire.web._filter.language import parse
+from kafkawire.web._runs.charts import charts_of
 from kafkawire.web._runs.source import RunSource
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
@@ -39,6 +40,12 @@ def tables(request: Request) -> Response:
     if (source.root / "report.html").is_file():
         facts["report"] = str(source.root / "report.html")
     return answer({"facts": facts, "tables": listed})
+
+
+def charts(request: Request) -> Response:
+    """The charts of the report of the run, for a width in pixels."""
+    width = min(max(number_in(request, "width", 1000), 240), 2_000)
+    return answer({"charts": charts_of(_source(request).root / "report.html", width)})
 
 
 def rows(request: Request) -> Response:
@@ -109,5 +116,6 @@ def _source(request: Request) -> RunSource:
 
 ROUTES: Final = [
     Route("/api/runs/{id}", tables),
+    Route("/api/runs/{id}/charts", charts),
     Route("/api/runs/{id}/{table}/rows", rows),
 ]

@@ -1,9 +1,7 @@
 // Exchanges over time: the server draws the chart as it draws those of reports; dragging selects a span.
-import { duration, h, html, moment, number } from "../lib.js";
+import { duration, html, moment, number } from "../lib.js";
 import { useBrush } from "./brush.js";
-
-/** An element of the server: its tag, its attributes and its children. @param {[string, any, any[]]|string} one */
-export const drawn = (one) => (typeof one === "string" ? one : h(one[0], one[1], one[2].map(drawn)));
+import { drawn } from "./drawing.js";
 
 /** @param {{line: any, kind: "count"|"wait", onSpan: (since: string, until: string) => void}} props */
 export function Timeline({ line, kind, onSpan }) {

@@ -3,24 +3,13 @@ import { bytes, download, duration, Empty, get, go, html, link, Loading, moment,
 import { FilterBox } from "../components/filterbox.js";
 import { Grid, useWindows } from "../components/grid.js";
 import { Menu } from "../components/menu.js";
+import { useWidth } from "../components/drawing.js";
 import { Timeline } from "../components/timeline.js";
 
 const LOOK = 700;
 const SLOW = 1_000_000;
 const FORMS = { "JSON lines": "jsonl", CSV: "csv", Parquet: "parquet", pcapng: "pcapng" };
 const ANSWERED = ["matched", "no_response_expected"];
-
-/** The width of the window, as the timeline is drawn for it. */
-function useWidth() {
-  const [width, setWidth] = useState(innerWidth);
-  useEffect(() => {
-    let timer = 0;
-    const resized = () => { clearTimeout(timer); timer = setTimeout(() => setWidth(innerWidth), 150); };
-    addEventListener("resize", resized);
-    return () => removeEventListener("resize", resized);
-  }, []);
-  return width;
-}
 
 /** Minutes that the shown times are ahead of UTC. */
 const offset = () => (zone.local ? -new Date().getTimezoneOffset() : "");

@@ -3,14 +3,18 @@ import { Answered, get, html, link, number, refine, useAnswer } from "../lib.js"
 import { FilterBox } from "../components/filterbox.js";
 import { Grid, useWindows } from "../components/grid.js";
 import { Card, Facts, Sheet, Table } from "../components/sheet.js";
+import { drawn, useWidth } from "../components/drawing.js";
 
 export function RunView({ place, id }) {
+  const width = useWidth();
   const answer = useAnswer(id, () => get(`/api/runs/${id}`));
+  const charts = useAnswer(`${id} ${width}`, () => get(`/api/runs/${id}/charts`, { width: Math.min(width, 1120) - 72 }));
   if (place.parts[2]) return html`<${Rows} id=${id} name=${place.parts[2]} query=${place.query} />`;
   return html`<${Answered} answer=${answer} what="Reading the manifest" title="This run cannot be shown">${({ facts, tables }) => html`<${Sheet}>
     <${Facts} facts=${Object.entries(facts)} />
     <${Card} title="Tables"><${Table} heads=${["table", ">rows", "format"]} empty="The run wrote no table."
-      rows=${tables.map((each) => [html`<a href=${link([id, "table", each.name])}>${each.name}</a>`, each.rows === null ? "" : number(each.rows), each.format])} /><//><//>`}<//>`;
+      rows=${tables.map((each) => [html`<a href=${link([id, "table", each.name])}>${each.name}</a>`, each.rows === null ? "" : number(each.rows), each.format])} /><//>
+    ${charts.found?.charts.map((each) => html`<${Card} key=${each.title} title=${each.title}>${each.drawing.map(drawn)}<//>`)}<//>`}<//>`;
 }
 
 function Rows({ id, name, query: { filter = "", sort = "", down = "", row = "0" } }) {
