@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from playwright.sync_api import expect
 from tests.browser.stage import LONG, NASTY, metadata, produced
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ WIDE = """() => {
   }
   return found.slice(0, 4);
 }"""
+
+
+def settled(tab: Page) -> None:
+    """Wait until a view is loaded; nothing in it says any more that it is loading."""
+    tab.locator("main > *").first.wait_for(state="attached")
+    tab.wait_for_timeout(100)
+    expect(tab.locator(".empty[role=status]")).to_have_count(0, timeout=30_000)
+    tab.wait_for_timeout(250)
 
 
 class View(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pictures of every view of the page: `python -m tests.browser.gallery OUT [--demo DIR] [--only WORD] [--axe FILE]`.
+"""Pictures of every view of the page: `python -m tests.browser.gallery OUT`; `--help` has more.
 
 Rules:
 - The page shows a real broker, a capture, log directories and, with `--demo`, the capture and a run of the demo.
@@ -19,13 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
-from tests.browser.all_views import SHIFT, WIDE, views
+from tests.browser.all_views import SHIFT, WIDE, settled, views
 from tests.browser.conftest import NAMES
 from tests.browser.stage import stage
+from tests.web.page_client import RunningPage
+
+from kafkawire.web import CaptureSource, Workspace
 
 if TYPE_CHECKING:
     from tests.browser.all_views import View
 
+PICTURED = ("bytes", "exchanges", "findings")
 SIZES = {"desk": (1440, 900), "tablet": (1024, 768), "phone": (360, 740)}
 
 
@@ -33,7 +37,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--demo", type=Path, help="the output of `kafkawire demo`")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="only views with this in their name")
+    parser.add_argument("--docs", action="store_true", help="only the pictures of docs/images; needs --demo")
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--themes", default="light,dark")
     parser.add_argument("--axe", type=Path)
@@ -43,9 +48,20 @@ def main() -> None:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        page, _ = stack.enter_context(stage(folder, args.demo))
         started = stack.enter_context(sync_playwright())
         browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        if args.docs:
+            workspace = Workspace()
+            workspace.add_source(CaptureSource([args.demo / "traffic.pcapng"]))
+            page = stack.enter_context(RunningPage(workspace))
+            context = browser.new_context(viewport={"width": 1440, "height": 760}, color_scheme="light")
+            context.add_init_script(SHIFT)
+            for view in views(run=True):
+                if view.name in PICTURED:
+                    take(context, page, view, args.out / f"page-{view.name}.png", axe)
+            browser.close()
+            return
+        page, _ = stack.enter_context(stage(folder, args.demo))
         for size, theme in product(args.sizes.split(","), args.themes.split(",")):
             width, height = SIZES[size]
             context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
@@ -70,7 +86,7 @@ def take(context: Any, page: Any, view: View, target: Path, axe: str) -> None:
     tab.on("console", lambda each: said.append(each.text) if each.type in ("error", "warning") else None)
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.goto(f"http://{page.host}/#token={page.server.token}{view.address}")
-    tab.wait_for_timeout(700)
+    settled(tab)
     if view.act:
         try:
             view.act(tab)

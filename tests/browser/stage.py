@@ -128,14 +128,19 @@ def _streams_member(broker: RunningBroker) -> Iterator[None]:
             again = first
             while not done.wait(0.5):
                 connection.sendall(bytes(encode_request(again, version=0, correlation_id=1, client_id="enricher")))
-                made = decode_response(connection.recv(65536), request=StreamsGroupHeartbeatRequest, version=0)[1]
+                answered = connection.recv(65536)
+                if not answered:
+                    return
+                made = decode_response(answered, request=StreamsGroupHeartbeatRequest, version=0)[1]
                 again = StreamsGroupHeartbeatRequest(member_epoch=made.member_epoch, **tasks, **common)
 
     thread = threading.Thread(target=beat)
     thread.start()
-    yield
-    done.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import expect
-from tests.browser.all_views import SHIFT, WIDE, views
+from tests.browser.all_views import SHIFT, WIDE, settled, views
 from tests.browser.stage import stage
 from tests.browser.test_bytes_view import serious
 
@@ -57,10 +56,7 @@ def opened(browser: Browser, page: RunningPage, view: View, **options: Any) -> P
     context.add_init_script(SHIFT)
     tab = context.new_page()
     tab.goto(f"http://{page.host}/#token={page.server.token}{view.address}")
-    tab.locator("main > *").first.wait_for(state="attached")
-    tab.wait_for_timeout(100)
-    expect(tab.locator(".empty[role=status]")).to_have_count(0, timeout=30_000)
-    tab.wait_for_timeout(250)
+    settled(tab)
     if view.act:
         view.act(tab)
         tab.wait_for_timeout(150)

@@ -1,7 +1,7 @@
 """The charts of the report of a run, drawn for the page from the numbers that the report has as JSON.
 
 Rules:
-- A report is a file of somebody else. A block whose numbers are not those of a chart is left out.
+- The report may come from another user. A block whose numbers are not those of a chart is left out.
 - A file that is too large, or is not a report, has no charts.
 """
 

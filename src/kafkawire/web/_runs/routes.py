@@ -36,6 +36,8 @@ def tables(request: Request) -> Response:
     ]
     source_of = manifest.get("source", {})
     facts: dict[str, str] = {name: str(manifest[name]) for name in ("state", "started", "spark") if name in manifest}
+    if "started" in facts:
+        facts["started"] = facts["started"].replace("T", " ").removesuffix("Z")
     facts |= {"input": ", ".join(map(str, source_of.get("paths") or source_of.get("topics") or ()))}
     if (source.root / "report.html").is_file():
         facts["report"] = str(source.root / "report.html")

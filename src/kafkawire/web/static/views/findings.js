@@ -22,7 +22,7 @@ function Finding({ one, id }) {
     <h2><${Chip} tone=${one.level}>${one.level}<//>${one.rule}${one.certainty !== "proven" && html`<span class="soft">suspected</span>`}</h2>
     <p>${one.text}</p><p class="soft">→ ${one.advice}</p>
     <${Facts} facts=${[["connection", one.connection && html`<a href=${link([id, "exchanges"], { filter })}>${one.conn_id}</a>, ${one.connection}`], ["client", one.client_id], ["about", one.entity],
-      ["time", one.t0 && known && html`<a href=${link([id, "exchanges"], span)}>${moment(one.t0)}${one.t1 && one.t1 !== one.t0 ? ` to ${moment(one.t1)}` : ""}</a>`]].filter(([, value]) => value)} />
+      ["time", one.t0 && known && html`<a href=${link([id, "exchanges"], span)}>${[...new Set([moment(one.t0), moment(one.t1 ?? one.t0)])].join(" to ")}</a>`]].filter(([, value]) => value)} />
     ${one.evidence.length > 0 && html`<div class="evidence"><span class="soft">proven by </span>${one.evidence.slice(0, SHOWN).map((each, at) => html`${at ? ", " : ""}<a href=${link(["bytes", id, each.conn_id, each.seq])}>${each.conn_id}/${each.seq}</a>`)}${more > 0 && ` and ${more} more`}</div>`}
   </article>`;
 }

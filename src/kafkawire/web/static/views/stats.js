@@ -24,8 +24,7 @@ export function StatsView({ place: { parts }, id }) {
   const { faults, sections, end, error, checked } = state;
   if (end === "error" && !checked) return html`<${Failed} error=${{ message: error }} title="The files cannot be read" />`;
   return html`<${Sheet}><div class="tools flat"><h1>${parts[2] ? `${parts[2]}-${parts[3]}` : "All partitions"}</h1>
-      ${checked && html`<${Chip} tone=${faults.length ? "error" : "good"}>${faults.length ? counted(faults.length, "fault") : "no fault found"}<//>`}
-      <span class="grow"></span><span class="soft" role="status">${end ? "" : checked ? `measuring ${state.done} %` : "verifying"}</span>
+      <span class="soft grow" role="status">${checked && html`<${Chip} tone=${faults.length ? "error" : "good"}>${faults.length ? counted(faults.length, "fault") : "no fault found"}<//> `}${end ? "" : checked ? `measuring ${state.done} %` : "verifying"}</span>
       <button aria-pressed=${asked === "what-if"} onClick=${() => setAsked(asked ? "" : "what-if")}>With other codecs</button></div>
     ${faults.length > 0 && html`<${Card} title="Faults"><${Table} heads=${["file", ">position", "fault"]} rows=${faults} /><//>`}
     ${end === "error" && html`<p class="wrong" role="alert">The measures need all batches: ${error}</p>`}
