@@ -64,10 +64,8 @@ class Transaction(NamedTuple):
         """The next state of this id."""
         if self.state not in FOLLOWS[state]:
             raise TransitionError(f"{self.transactional_id!r}: {state.title} cannot follow {self.state.title}")
-        following = self._replace(
-            state=state, updated_at=now, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER
-        )
-        return following._replace(**changes) if changes else following
+        changes = {"previous_producer_id": self.producer_id, "next_producer_id": NO_PRODUCER, **changes}
+        return self._replace(state=state, updated_at=now, **changes)
 
     def is_overdue(self, now: int) -> bool:
         """Whether the transaction is open for longer than its timeout, at a time of the clock that it started by."""
