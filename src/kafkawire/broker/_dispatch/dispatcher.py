@@ -7,6 +7,7 @@ Rules:
 - An exception of a handler becomes the API's error response. If it is not a Kafka error, its traceback is logged.
 - Records that Produce appends may be held in memory, to be written with those of the next requests. `finish` writes
   them before it encodes a response about them. `begin` writes them before it serves any other API.
+- Markers of transactions whose end was answered are written before the next request is served.
 - A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
   with more than MOST_ELEMENTS is refused.
 - The response of a request that needed several turns is encoded in a thread. So is the refusal of a large request:
@@ -155,6 +156,8 @@ class Dispatcher:
             if isinstance(found, bytes):
                 return found
             route = found
+        if self.node.transactions.due:
+            self.node.transactions.finish_due()
         began = perf_counter()
         header, offset = RequestHeader.decode_prefix(frame, route.header_version, SIZE.size)
         size = len(frame)

@@ -6,8 +6,8 @@ Rules:
 - A producer id in the log is never given out again, also if the journal of ids was lost.
 - A change that has begun ends, whether or not the client that asked for it is still there.
 - The answer about the end of a transaction leaves when its prepared record is durable, as in Kafka. The markers are
-  written in the next turn of the loop, before it receives any other request. So the next transaction does not find the
-  last one incomplete.
+  written in the next turn of the loop, or before any other request is served if that comes first (`finish_due`). So
+  the next transaction does not find the last one incomplete, and readers see an answered commit.
 - If records have to be synced, or if there are more than AT_ONCE markers, the answer waits for the markers. If a marker
   fails, the answer leaves at once, and the markers are tried again every RETRY_MS.
 - A marker that the partition refuses because of its epoch is not tried again until the next start, as in Kafka.
@@ -76,7 +76,8 @@ class Transactions:
         self._watchdog = Watchdog()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._timers: dict[object, Timer] = {}
-        self._next: set[asyncio.Handle] = set()
+        self.due: list[Entry] = []
+        """The transactions whose end is decided and answered, and whose markers come next."""
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._coordinator)
@@ -107,8 +108,7 @@ class Transactions:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        for handle in self._next:
-            handle.cancel()
+        self.due.clear()
         for task in self._tasks:
             task.cancel()
 
@@ -192,7 +192,8 @@ class Transactions:
             if was_synced or len(change.entry.unmarked) > AT_ONCE:
                 await self._finish(change.entry)
             else:
-                self._finish_next(change.entry)
+                self.due.append(change.entry)
+                asyncio.get_running_loop().call_soon(self.finish_due)
 
     async def _write(self, change: Change) -> bool:
         """Write the record of a change; whether it had to be synced."""
@@ -219,15 +220,11 @@ class Transactions:
                 _log.warning("the transaction of %r is completed later: %s", name, error)
                 self._finish_later(entry, RETRY_MS)
 
-    def _finish_next(self, entry: Entry) -> None:
-        """Finish a transaction in the next turn of the loop; calls come before what sockets have received meanwhile."""
-
-        def finish() -> None:
-            self._next.discard(handle)
+    def finish_due(self) -> None:
+        """Write the markers of the transactions that were just answered."""
+        due, self.due = self.due, []
+        for entry in due:
             self._begin(self._finish(entry))
-
-        handle = asyncio.get_running_loop().call_soon(finish)
-        self._next.add(handle)
 
     def _finish_later(self, entry: Entry, delay_ms: int) -> None:
         self._later(entry, delay_ms, lambda: self._begin(self._finish(entry)))
