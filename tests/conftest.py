@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +35,8 @@ LONGEST = (
     "tests/packaging/",
 )
 """The files that take longest. They come first, so that no worker begins one when the others have nothing left."""
+ASKED_FOR = {"browser": "browser", "cluster": "cluster", "interop": "interop", "lakes": "lakes", "minutes": "minute"}
+"""The mark of the tests in each folder that are run only when they are asked for, by mark or by path."""
 WITH_PEERS = (
     "broker/clients/",
     "client/test_peers",
@@ -61,10 +64,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip files whose tests `-m` leaves out, because importing them takes seconds: browser, interop, all but twins."""
+    """Skip files whose tests `-m` leaves out, because each worker takes seconds to import them."""
     wanted = config.option.markexpr
-    if collection_path.name in ("browser", "interop"):
-        return not any(collection_path.name in each for each in (wanted, *config.args)) or None
+    mark = ASKED_FOR.get(collection_path.name)
+    if mark is not None:
+        return not (mark in wanted or any(collection_path.name in each for each in config.args)) or None
     if wanted != "twin" or not collection_path.name.startswith("test_"):
         return None
     return "mark.twin" not in collection_path.read_text("utf-8") or None
@@ -73,7 +77,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on Spark come first, because they take longest; then the other long ones."""
     order: list[str | tuple[str, ...]] = [ON_SPARK, *LONGEST]
-    items.sort(key=lambda item: next((at for at, each in enumerate(order) if item.nodeid.startswith(each)), len(order)))
+
+    @cache
+    def place(file: str) -> int:
+        return next((at for at, each in enumerate(order) if file.startswith(each)), len(order))
+
+    items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 
 def pytest_collection_finish() -> None:

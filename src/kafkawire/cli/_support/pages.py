@@ -3,11 +3,12 @@
 Rules:
 - The address is printed, and the browser is started unless --no-browser is given.
 - `kafkawire ui` runs until it is interrupted. With `--web` on another command the server ends with the last tab.
+- Many commands import this module for its options. asyncio is imported when a page is served, because it takes as long
+  as a small command.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sys
 from contextlib import asynccontextmanager
@@ -65,6 +66,8 @@ async def serving(server: PageServer | None, *, browser: bool) -> AsyncIterator[
     if server is None:
         yield
         return
+    import asyncio
+
     task = asyncio.ensure_future(server.serve())
     print(f"kafkawire: the page is at {server.address}", file=sys.stderr, flush=True)
     if browser and server.wants_browser:
@@ -128,6 +131,8 @@ def serve_page(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _run(server: object, *, as_json: bool, browser: bool) -> int:
+    import asyncio
+
     from kafkawire import _platforms as platforms
     from kafkawire.cli._support.output import print_json
     from kafkawire.web import PageServer

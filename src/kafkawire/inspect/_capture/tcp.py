@@ -159,7 +159,7 @@ class Stream:
 
     def piece_at(self, position: int) -> int:
         """The piece with a place of the stream, or the piece before it."""
-        return int(np.searchsorted(self.starts, position, "right")) - 1
+        return int(self.starts.searchsorted(position, "right")) - 1
 
     def read(self, position: int, size: int, piece: int | None = None) -> memoryview:
         """Bytes that pieces cover without a gap. They are not copied if one piece has all of them."""
