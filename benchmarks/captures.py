@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.inspect.captures import Sent, write_pcap
 from tests.inspect.cluster_traffic import Traffic, cluster_traffic, impaired
 
-from benchmarks.report import Row, best_times
+from benchmarks.report import Row, best_times, growth
 from kafkawire.inspect._tables.read import read_captures
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ SAME_COLUMNS = (
     *("kafka.correlation_id", "kafka.client_id", "kafka.error", "kafka.throttle_time", "kafka.required_acks"),
     *("kafka.consumer_group", "kafka.member_id", "kafka.transactional_id", "kafka.producer_id", "kafka.replica_id"),
 )
+_DECADES = (2, 20, 200)
 _CONNECTIONS = (2, 5, 20, 200)
 _COMMANDS = {"inspect X --json": (["inspect", "--json"], 10), "diagnose X": (["diagnose"], 5)}
 _PATIENCE = 40  # times our own time; on chatty captures it takes minutes
@@ -43,9 +44,12 @@ def rows() -> Iterator[Row]:
         yield from _speed("bulk", path, cluster_traffic(200, 25, payload=60_000))
         yield from _speed("chatty", path, cluster_traffic(200, 1_500, payload=80))
         yield from _quality(path, impaired(cluster_traffic(200, 25, payload=60_000), lost=23))
+        per_exchange: dict[tuple[str, int], float] = {}
         for connections in _CONNECTIONS:
             path.write_bytes(write_pcap(cluster_traffic(connections, 1_500, payload=80).packets))
-            yield from _commands(path, connections * 1_500)
+            yield from _commands(path, connections, per_exchange)
+        for name in _COMMANDS:
+            yield growth(name, "exchange", {count * 1_500: per_exchange[name, count] for count in _DECADES})
 
 
 def _speed(name: str, path: Path, traffic: Traffic) -> Iterator[Row]:
@@ -98,7 +102,9 @@ def _cost(command: list[str]) -> _Cost:
     return _Cost(wall, user + system)
 
 
-def _commands(path: Path, exchanges: int) -> Iterator[Row]:
+def _commands(path: Path, connections: int, per_exchange: dict[tuple[str, int], float]) -> Iterator[Row]:
+    """The rows of a capture; puts the processor time per exchange into `per_exchange`."""
+    exchanges = connections * 1_500
     size = path.stat().st_size / 1e6
     ours = str(Path(sys.executable).with_name("kafkawire"))
     options = [word for field in SAME_COLUMNS for word in ("-e", field)]
@@ -106,6 +112,7 @@ def _commands(path: Path, exchanges: int) -> Iterator[Row]:
     for name, (words, goal) in _COMMANDS.items():
         costs = [_cost([ours, words[0], str(path), *words[1:]]) for _ in range(3 if size < 20 else 1)]
         wall, processor = min(each.wall for each in costs), min(each.processor for each in costs)
+        per_exchange[name, connections] = processor / exchanges
         work = f"{name}, {size:.0f} MB, {exchanges} exchanges"
         note = f"{wall:.2f} s, {processor:.2f} s of processor, {processor / exchanges * 1e6:.1f} us per exchange"
         if size < 5:

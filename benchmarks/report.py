@@ -67,6 +67,18 @@ def ratios(work: str, ours: Work, peers: Mapping[str, Work | None], floors: Mapp
         yield Row(work, f"x {name}", best[name] / best["ours"], floors.get(name), note=note)
 
 
+def growth(work: str, unit: str, costs: Mapping[int, float]) -> Row:
+    """How much more a unit costs in the largest input than in the one before; `costs` has the seconds a unit by size.
+
+    The smallest input is only shown: there, what is paid once outweighs the rest.
+    """
+    *_, before, last = costs.values()
+    shown = ", ".join(f"{size:,}: {cost * 1e6:,.2f}" for size, cost in costs.items())
+    return Row(
+        f"growth of {work}", "x the last size", last / before, 1.3, at_most=True, note=f"us per {unit} of {shown}"
+    )
+
+
 def render(rows: Iterator[Row]) -> bool:
     """Print rows as they come; tell whether every floor holds."""
     fine = True
