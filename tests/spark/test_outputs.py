@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -61,6 +62,25 @@ def test_the_reason_that_ended_a_run_early_is_in_the_manifest(
     OutputDirectory.resume(LocalStorage(tmp_path), "/here")
     again = json.loads((tmp_path / "manifest.json").read_text())
     assert (again["state"], again.get("problem")) == ("running", None)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_failure_is_in_the_manifest_also_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    output = OutputDirectory.claim(tmp_path / "out")
+    write = Path.write_text
+
+    def full(path: Path, text: str, encoding: str | None = None) -> int:
+        write(path, text[:3], encoding)
+        raise OSError(number, "no space")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(PipelineError, match="full"), output.recording_failure():
+        raise PipelineError("the disk is full")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert (manifest["state"], manifest["problem"]) == ("failed", "the disk is full")
+    assert not list(tmp_path.glob("out/*.new"))
 
 
 def test_a_failure_that_cannot_be_written_is_the_one_that_is_raised(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DAEMON: Final = "pyspark.daemon"
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 30.0
 _CLOSED_CONNECTION: Final = re.compile(
     rb"^Traceback \(most recent call last\):\n"
     rb"(?:  File \"[^\"\n]*[/\\]pyspark[/\\]daemon\.py\", line \d+, in (?:manager|worker)\n(?:    [^\n]*\n)*)+"
@@ -58,16 +58,15 @@ def without_closed_connections(log: bytes) -> bytes:
 
 
 def _end_workers(spark: SparkSession) -> None:
-    """End the daemons that the driver has started, and wait for them."""
+    """End the daemons that the driver has started, and wait until they and their workers have ended."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    daemons = [
-        child
-        for child in jvm.java.lang.ProcessHandle.current().children().toArray()
-        if _DAEMON in child.info().commandLine().orElse("")
-    ]
-    for daemon in daemons:
-        daemon.destroy()
+    driver = jvm.java.lang.ProcessHandle.current()
+    started = [each for each in driver.descendants().toArray() if _DAEMON in each.info().commandLine().orElse("")]
+    daemons = {each.pid() for each in driver.children().toArray()}
+    for process in started:
+        if process.pid() in daemons:
+            process.destroy()
     end = time.monotonic() + _PATIENCE
-    while any(daemon.isAlive() for daemon in daemons) and time.monotonic() < end:
+    while any(process.isAlive() for process in started) and time.monotonic() < end:
         time.sleep(0.02)

@@ -4,16 +4,17 @@ Rules:
 - Spark writes the tables, so Hadoop interprets URLs: `hdfs://`, `s3a://`, `abfss://`, `gs://`, `file://`, with the
   settings of Spark. Small files use the same file system.
 - A text file is replaced atomically if the storage supports it: by a rename on a local disk, at its close in object
-  stores.
+  stores. On a full disk it is rewritten in its place, which needs no space if it fits the blocks that it has.
 - A local directory is locked while a run writes it. The lock ends with the process, however it ends.
 - Names are relative to a directory, with slashes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import finalize
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Result = TypeVar("_Result")
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Storage(Protocol):
@@ -92,9 +94,16 @@ class LocalStorage:
             return None
 
     def write_text(self, name: str, text: str) -> None:
-        draft = self.path / f"{name}.new"
-        draft.write_text(text, "utf-8")
-        draft.replace(self.path / name)
+        path, draft = self.path / name, self.path / f"{name}.new"
+        try:
+            draft.write_text(text, "utf-8")
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            if error.errno not in _FULL or not path.exists():
+                raise
+            _rewrite(path, text)
+            return
+        draft.replace(path)
 
     def remove(self, name: str) -> None:
         path = self.path / name
@@ -120,6 +129,13 @@ class LocalStorage:
         closing, self._closing = self._closing, None
         if closing is not None:
             closing()
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Replace the content of a file in its place."""
+    with path.open("r+", encoding="utf-8") as file:
+        file.write(text)
+        file.truncate()
 
 
 class HadoopStorage:
