@@ -85,10 +85,11 @@ class RefusedRequestError(KafkaWireError):
 class Route:
     """One version of one API: everything that is the same for all its requests."""
 
-    __slots__ = ("api", "error_paths", "handler", "header_version", "metrics", "request", "version", "writer")
+    __slots__ = ("api", "error_paths", "handle", "handler", "header_version", "metrics", "request", "version", "writer")
 
     def __init__(self, handler: Handler, version: int, metrics: ApiMetrics) -> None:
         self.handler = handler
+        self.handle = handler.handle
         self.api = handler.api
         self.version = version
         self.metrics = metrics
@@ -295,10 +296,11 @@ class Dispatcher:
 
     def _handle(self, call: Call) -> Response | Awaitable[Response]:
         """Call the handler. A coroutine runs up to its first wait, so that one that does not wait costs no task."""
-        handler, context, authorizer = call.route.handler, call.context, self.node.authorizer
+        route, context, authorizer = call.route, call.context, self.node.authorizer
         if authorizer is None:
-            work = handler.handle(self.node, call.request, context)
+            work = route.handle(self.node, call.request, context)
         else:
+            handler = route.handler
             row = NEEDS[handler.api.name]
             context.access = Access(authorizer, row, context.peer)
             work = guard.serve(self.node, handler, row, call.request, context)
@@ -308,7 +310,7 @@ class Dispatcher:
             waits_for = work.send(None)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]  # the coroutine's result
-        return StartedCoroutine(work, waits_for, self.watchdog, call.route.api.name)
+        return StartedCoroutine(work, waits_for, self.watchdog, route.api.name)
 
     async def _serve_large(self, call: Call, frame: bytes | memoryview, offset: int) -> Response:
         """Serve a request that takes too long to decode at once; its response is encoded here, and then dropped."""
