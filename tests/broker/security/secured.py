@@ -67,3 +67,8 @@ class TlsPeer(Peer):
 def plain_socket(broker: RunningBroker) -> socket.socket:
     host, _, port = broker.bootstrap_servers.rpartition(":")
     return socket.create_connection((host, int(port)), 60)
+
+
+def principals(broker: RunningBroker) -> set[str]:
+    """The principals of the connections of a broker."""
+    return {str(each.peer.principal) for each in broker.call(lambda: list(broker.broker.server.connections))}

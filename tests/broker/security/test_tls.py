@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 import ssl
-import subprocess
-import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.broker.raw_connection import Peer
-from tests.broker.security.secured import HOSTS, TlsPeer, authority, plain_socket, tls_settings, trusting
+from tests.broker.security.secured import HOSTS, TlsPeer, authority, plain_socket, principals, tls_settings, trusting
+from tests.broker.security.wiretap import Wiretap
 
-from kafkawire.broker import Broker
 from kafkawire.broker._net.send_queue import DirectSendQueue
 from kafkawire.broker._security import tls
 from kafkawire.broker._security.development_certificates import DevelopmentAuthority
@@ -25,7 +22,6 @@ from kafkawire.client import Admin as AsyncAdmin
 from kafkawire.client import AuthenticationFailedError, NewTopic
 from kafkawire.client.blocking import Admin, Consumer, Producer
 from kafkawire.messages import ApiVersionsRequest, IncrementalAlterConfigsRequest, MetadataRequest
-from kafkawire.messages.errors import InvalidConfigError
 from kafkawire.testing import RunningBroker, _running
 
 if TYPE_CHECKING:
@@ -39,10 +35,6 @@ def _loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Both loops: they have different implementations of TLS."""
     if request.param == "asyncio":
         monkeypatch.setattr(_running, "new_loop", asyncio.new_event_loop)
-
-
-def principals(broker: RunningBroker) -> set[str]:
-    return {str(each.peer.principal) for each in broker.call(lambda: list(broker.broker.server.connections))}
 
 
 @pytest.mark.usefixtures("_loop")
@@ -63,52 +55,6 @@ def test_records_are_produced_and_consumed_over_tls(tmp_path: Path) -> None:
             found = [consumer.getone().value for _ in range(20)]
         assert found == [large if number % 2 else b"%d" % number for number in range(20)]
         assert principals(broker) <= {"User:ANONYMOUS"}
-
-
-class Wiretap:
-    """Passes bytes between clients and a broker, and keeps everything that the broker sends."""
-
-    def __init__(self, broker: RunningBroker) -> None:
-        self._target = int(broker.bootstrap_servers.rpartition(":")[2])
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.sent: list[bytearray] = []
-        self._sockets: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client = self._listening.accept()[0]
-                server = socket.create_connection(("127.0.0.1", self._target))
-                self._sockets += [client, server]
-                kept = bytearray()
-                self.sent.append(kept)
-                for source, sink, log in ((client, server, bytearray()), (server, client, kept)):
-                    self._threads.append(threading.Thread(target=_pass, args=(source, sink, log)))
-                    self._threads[-1].start()
-
-    def close(self) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        self._threads[0].join(10)
-        for each in self._sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(10)
-        for each in self._sockets:
-            each.close()
-
-
-def _pass(source: socket.socket, sink: socket.socket, log: bytearray) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            log += data
-            sink.sendall(data)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
 
 
 def record_types(stream: bytes) -> set[int]:
@@ -387,122 +333,6 @@ def test_a_changed_setting_is_used_for_new_connections(tmp_path: Path) -> None:
         assert alter(peer, "1", **{name: str(tmp_path / "next.pem")}) == (0, "")
         with TlsPeer(broker, trusting(tmp_path)) as next_peer:
             assert next_peer.peer_certificate()["serialNumber"] != before
-
-
-def test_versions_and_cipher_suites_are_those_of_the_settings(tmp_path: Path) -> None:
-    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
-    with RunningBroker(config=tls_settings(tmp_path, ssl_cipher_suites=suite)) as broker:
-        with TlsPeer(broker, trusting(tmp_path)) as peer:
-            assert isinstance(peer.socket, ssl.SSLSocket)
-            assert (peer.socket.version(), peer.socket.cipher()) == (
-                "TLSv1.2",
-                ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2", 128),
-            )
-        older = trusting(tmp_path)
-        older.minimum_version = ssl.TLSVersion.TLSv1_3
-        with pytest.raises(OSError):
-            TlsPeer(broker, older)
-
-
-@pytest.mark.parametrize(("settings", "words"), [
-    ({"ssl.keystore.location": ""}, "listener SSL with SSL needs a certificate"),
-    ({"ssl.keystore.location": "/nowhere.pem"}, "/nowhere.pem: No such file"),
-    ({"ssl.client.auth": "maybe"}, "expected none, requested or required, found 'maybe'"),
-    ({"ssl.enabled.protocols": "TLSv1.1"}, "expected TLSv1.2 and TLSv1.3, found TLSv1.1"),
-    ({"ssl.cipher.suites": "TLS_NULL"}, "TLS_NULL is not a cipher suite"),
-    ({"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "expected all suites of TLS 1.3, or none"),
-    ({"ssl.keystore.password": "secret-word"}, "PEM has no store password"),
-    ({"ssl.keystore.key": "secret-word"}, "expected either a file or ssl.keystore.key"),
-    ({"ssl.principal.mapping.rules": "RULE:("}, "expected RULE:pattern/replacement"),
-    ({"ssl.keystore.type": "BCFKS"}, "expected PEM or PKCS12, found BCFKS"),
-])  # fmt: skip
-def test_an_invalid_setting_of_tls_stops_the_start(tmp_path: Path, settings: dict[str, str], words: str) -> None:
-    with pytest.raises(InvalidConfigError, match=words.replace("(", r"\(")) as refused:
-        Broker(config={**tls_settings(tmp_path), **settings})
-    assert "secret-word" not in str(refused.value)
-
-
-def test_a_key_that_does_not_belong_to_its_certificate_stops_the_start(tmp_path: Path) -> None:
-    one, other = authority().issue("broker", HOSTS), authority().issue("broker", HOSTS)
-    settings = tls_settings(tmp_path)
-    (tmp_path / "server.pem").write_text(one.key + other.certificate)
-    with pytest.raises(InvalidConfigError, match="the private key does not belong to the first certificate"):
-        Broker(config=settings)
-
-
-def test_stores_may_be_inline_with_blanks_for_line_breaks(tmp_path: Path) -> None:
-    issued = authority().issue("broker", HOSTS)
-    settings = {
-        "listeners": "SSL://127.0.0.1:0",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.key": issued.key.replace("\n", " "),
-        "ssl.keystore.certificate.chain": (issued.certificate + authority().certificate).replace("\n", " "),
-        "ssl.truststore.certificates": authority().certificate.replace("\n", " "),
-        "ssl.client.auth": "required",
-    }
-    with (
-        RunningBroker(config=settings) as broker,
-        TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer,
-    ):
-        peer.call(ApiVersionsRequest(), 0)
-        assert principals(broker) == {"User:CN=ann"}
-
-
-@pytest.fixture
-def stores(tmp_path: Path) -> dict[str, str]:
-    """Key store and trust store in PKCS12, made by OpenSSL."""
-    settings = tls_settings(tmp_path, ssl_client_auth="required")
-    key = ["openssl", "pkcs12", "-export", "-in", "server.pem", "-out", "server.p12", "-passout", "pass:secret-word"]
-    trust = [
-        "openssl",
-        "pkcs12",
-        "-export",
-        "-nokeys",
-        "-in",
-        "ca.pem",
-        "-out",
-        "ca.p12",
-        "-passout",
-        "pass:secret-word",
-    ]
-    for command in (key, trust):
-        subprocess.run(command, cwd=tmp_path, check=True)
-    return settings | {
-        "ssl.keystore.location": str(tmp_path / "server.p12"),
-        "ssl.keystore.password": "secret-word",
-        "ssl.truststore.location": str(tmp_path / "ca.p12"),
-        "ssl.truststore.password": "secret-word",
-    }
-
-
-def test_stores_may_be_pkcs12(tmp_path: Path, stores: dict[str, str]) -> None:
-    with (
-        RunningBroker(config=stores) as broker,
-        TlsPeer(broker, trusting(tmp_path, authority().issue("ann").both)) as peer,
-    ):
-        peer.call(ApiVersionsRequest(), 0)
-        assert principals(broker) == {"User:CN=ann"}
-
-
-def test_a_wrong_password_of_a_store_is_named_and_not_shown(stores: dict[str, str]) -> None:
-    with pytest.raises(InvalidConfigError, match=r"ssl\.keystore\.password is wrong") as refused:
-        Broker(config={**stores, "ssl.keystore.password": "other-word"})
-    assert "word" not in str(refused.value).replace("password", "")
-
-
-def test_an_encrypted_key_needs_its_password(tmp_path: Path) -> None:
-    settings = tls_settings(tmp_path)
-    command = "openssl pkcs8 -topk8 -in server.pem -out key.pem -passout pass:secret-word"
-    subprocess.run(command.split(), cwd=tmp_path, check=True)
-    chain = (tmp_path / "server.pem").read_text().partition("-----BEGIN CERTIFICATE")
-    (tmp_path / "server.pem").write_text((tmp_path / "key.pem").read_text() + chain[1] + chain[2])
-    with pytest.raises(InvalidConfigError, match=r"the private key is encrypted; set ssl\.key\.password"):
-        Broker(config=settings)
-    with pytest.raises(InvalidConfigError, match=r"ssl\.key\.password right"):
-        Broker(config={**settings, "ssl.key.password": "other-word"})
-    settings["ssl.key.password"] = "secret-word"
-    with RunningBroker(config=settings) as broker, TlsPeer(broker, trusting(tmp_path)) as peer:
-        assert peer.call(ApiVersionsRequest(), 0).error_code == 0
 
 
 def test_clients_get_the_address_of_the_listener_that_they_came_by(tmp_path: Path) -> None:

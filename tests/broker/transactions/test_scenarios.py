@@ -6,92 +6,45 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.broker.node_requests import answer, ask, batch, begin
+from tests.broker.node_requests import ask, batch
 from tests.broker.transactions.producer import (
     NEW,
     OLD,
     TransactionalProducer,
-    committed,
     open_producers,
     pass_time,
     write_marker,
+)
+from tests.broker.transactions.scenario import (
+    CONCURRENT,
+    FENCED,
+    LEVELS,
+    MAPPING,
+    NONE,
+    OLD_EPOCH,
+    ORDER,
+    STATE,
+    producer_of,
+    stable,
+    start,
+    visible,
+    write,
 )
 
 from kafkawire.broker.transactions.initiation import Initiation
 from kafkawire.broker.transactions.states import State
 from kafkawire.broker.transactions.transaction import Transaction
 from kafkawire.messages import (
-    DeleteGroupsRequest,
-    EndTxnRequest,
-    FetchRequest,
-    OffsetCommitRequest,
     ProduceRequest,
     UpdateFeaturesRequest,
 )
 from kafkawire.messages.errors import ErrorCode, KafkaStorageError
-from kafkawire.records import read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkawire.broker._node import Node
     from kafkawire.testing.manual_clock import ManualClock
-
-NONE, CONCURRENT = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
-FENCED, OLD_EPOCH = ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH
-STATE, MAPPING, ORDER = (
-    ErrorCode.INVALID_TXN_STATE,
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-)
-ORDERS = ("orders", 0)
-LEVELS = pytest.mark.parametrize("level", [OLD, NEW])
-
-
-def producer_of(node: Node, name: str = "t", *, level: int = NEW) -> TransactionalProducer:
-    producer = TransactionalProducer(node, name, level=level)
-    assert producer.init() == NONE
-    return producer
-
-
-async def start(node: Node) -> None:
-    """Start a node's coordinators on a loop."""
-    node.start()
-
-
-def write(producer: TransactionalProducer, *values: bytes, partition: int = 0) -> None:
-    """Produce into a partition of the transaction, which the old protocol adds first."""
-    if producer.level == OLD:
-        assert producer.add("orders", partition) == NONE
-    assert producer.produce(*values, partition=partition) == NONE
-
-
-def visible(node: Node, partition: int = 0) -> list[bytes]:
-    """The values that a reader of committed records sees."""
-    fetched = FetchRequest.FetchPartition(
-        partition=partition, fetch_offset=node.log("orders", partition).log_start_offset, partition_max_bytes=1 << 20
-    )
-    topic = FetchRequest.FetchTopic(topic="orders", topic_id=node.topics.get("orders").id, partitions=[fetched])
-    request = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, isolation_level=1, topics=[topic])
-    answer = ask(node, request).responses[0].partitions[0]
-    assert answer.error_code == NONE
-    aborted = sorted(
-        ((each.first_offset, each.producer_id) for each in answer.aborted_transactions or ()), reverse=True
-    )
-    skipped: set[int] = set()
-    found = []
-    for each in read_batches(bytes(answer.records.read() if hasattr(answer.records, "read") else answer.records)):
-        while aborted and aborted[-1][0] <= each.base_offset:
-            skipped.add(aborted.pop()[1])
-        if each.is_control:
-            skipped.discard(each.producer_id)
-        elif not (each.is_transactional and each.producer_id in skipped):
-            found += [bytes(record.value or b"") for record in each.records()]
-    return found
-
-
-def stable(node: Node, partition: int = 0) -> int:
-    return node.log("orders", partition).last_stable_offset
 
 
 @pytest.mark.parametrize(("version", "expected"), [(10, STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)])
@@ -316,122 +269,6 @@ def test_12_the_level_changes_between_transactions(node: Node) -> None:
     assert visible(node) == [b"a", b"b", b"c"]
 
 
-def commit_plainly(node: Node, offset: int, group: str = "g") -> None:
-    partition = OffsetCommitRequest.OffsetCommitRequestPartition(
-        partition_index=0, committed_offset=offset, committed_metadata=""
-    )
-    topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="orders", partitions=[partition])
-    answer = ask(node, OffsetCommitRequest(group_id=group, topics=[topic]), 8)
-    assert answer.topics[0].partitions[0].error_code == NONE
-
-
-class TestOffsets:
-    UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
-
-    def commit(self, producer: TransactionalProducer, offset: int, group: str = "g") -> None:
-        if producer.level == OLD:
-            assert producer.add_offsets(group) == NONE
-        assert producer.commit_offsets({ORDERS: offset}, group) == NONE
-
-    @LEVELS
-    @pytest.mark.parametrize("commit", [True, False])
-    def test_they_are_unstable_until_the_transaction_ends(self, node: Node, level: int, commit: bool) -> None:
-        commit_plainly(node, 3)
-        producer = producer_of(node, level=level)
-        self.commit(producer, 5)
-        assert (committed(node), committed(node, stable=False)) == (self.UNSTABLE, 3)
-        assert producer.end(commit=commit) == NONE
-        assert committed(node) == (5 if commit else 3)
-
-    @LEVELS
-    def test_13_a_later_plain_commit_wins(self, node: Node, open_node: Callable[..., Node], level: int) -> None:
-        producer = producer_of(node, level=level)
-        self.commit(producer, 5)
-        commit_plainly(node, 9)
-        assert committed(node) == self.UNSTABLE
-        assert producer.end() == NONE
-        assert committed(node) == 9
-        again = open_node()
-        again.start()
-        assert committed(again) == 9
-
-    @pytest.mark.parametrize("first", [0, 1])
-    def test_13_of_two_producers_the_later_record_wins(
-        self, node: Node, open_node: Callable[..., Node], first: int
-    ) -> None:
-        producers = [producer_of(node, "a"), producer_of(node, "b")]
-        for number, producer in enumerate(producers):
-            self.commit(producer, number + 1)
-        assert producers[first].end() == NONE
-        assert (committed(node), committed(node, stable=False)) == (self.UNSTABLE, first + 1)
-        assert producers[1 - first].end() == NONE
-        assert committed(node) == 2
-        again = open_node()
-        again.start()
-        assert committed(again) == 2
-
-    def test_13_one_marker_is_for_all_groups_of_the_partition(self, open_node: Callable[..., Node]) -> None:
-        node = open_node(offsets_topic_num_partitions="1")
-        node.create_topic("orders", 1)
-        producer = producer_of(node)
-        self.commit(producer, 1, "g")
-        self.commit(producer, 2, "h")
-        assert producer.end() == NONE
-        assert (committed(node, "g"), committed(node, "h")) == (1, 2)
-
-    def test_13_a_deleted_group_does_not_come_back(self, node: Node, open_node: Callable[..., Node]) -> None:
-        producer = producer_of(node)
-        commit_plainly(node, 3)
-        self.commit(producer, 5)
-        assert ask(node, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == NONE
-        assert committed(node) == -1
-        assert producer.end() == NONE
-        assert committed(node) == -1
-        again = open_node()
-        again.start()
-        assert committed(again) == -1
-
-    @LEVELS
-    @pytest.mark.parametrize("commit", [True, False])
-    def test_13_they_stay_pending_over_a_restart(
-        self, node: Node, open_node: Callable[..., Node], level: int, commit: bool
-    ) -> None:
-        producer = producer_of(node, level=level)
-        commit_plainly(node, 3)
-        self.commit(producer, 5)
-        again = producer.node = open_node()
-        again.start()
-        assert (committed(again), committed(again, stable=False)) == (self.UNSTABLE, 3)
-        assert producer.end(commit=commit) == NONE
-        assert committed(again) == (5 if commit else 3)
-
-    def test_14_an_abort_leaves_the_committed_offset(self, node: Node) -> None:
-        producer = producer_of(node)
-        self.commit(producer, 5)
-        assert producer.end() == NONE
-        self.commit(producer, 7)
-        assert producer.end(commit=False) == NONE
-        assert committed(node) == 5
-
-    @pytest.mark.parametrize(("version", "expected"), [(0, STATE), (3, STATE), (4, ErrorCode.TRANSACTION_ABORTABLE)])
-    def test_a_group_that_was_not_added_is_refused(self, node: Node, version: int, expected: ErrorCode) -> None:
-        producer = producer_of(node, level=OLD)
-        assert producer.commit_offsets({ORDERS: 5}, version=version) == expected
-
-    def test_a_fenced_producer_commits_nothing(self, node: Node) -> None:
-        producer = producer_of(node)
-        producer.epoch += 1
-        assert producer.commit_offsets({ORDERS: 5}) == OLD_EPOCH
-        assert committed(node) == -1
-
-    def test_the_member_is_checked(self, node: Node) -> None:
-        producer = producer_of(node)
-        assert producer.commit_offsets({ORDERS: 5}, generation=3, member="m") == ErrorCode.ILLEGAL_GENERATION
-        commit_plainly(node, 1)
-        assert producer.commit_offsets({ORDERS: 5}, generation=3, member="m") == ErrorCode.UNKNOWN_MEMBER_ID
-        assert producer.commit_offsets({ORDERS: 5}) == NONE
-
-
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
 def test_15_readers_stop_before_the_earliest_open_transaction(node: Node, order: tuple[int, ...]) -> None:
     producers = [producer_of(node, name) for name in "abc"]
@@ -545,86 +382,3 @@ def test_without_verification_the_old_protocol_needs_no_added_partition(open_nod
     producer = producer_of(node, level=OLD)
     assert producer.produce(b"a") == NONE
     assert open_producers(node) == {producer.id: 0}
-
-
-@pytest.mark.parametrize("hours", [-72, 72])
-def test_setting_the_clock_ends_no_transaction(node: Node, clock: ManualClock, hours: int) -> None:
-    asyncio.run(start(node))
-    producer = producer_of(node)
-    write(producer, b"a")
-    pass_time(node, clock, 40_000)
-    clock.set(hours * 3_600_000)
-    pass_time(node, clock, 10_000)
-    write(producer, b"b", partition=1)
-    assert producer.state == "Ongoing"
-    pass_time(node, clock, 20_000)
-    assert producer.state == "CompleteAbort"
-
-
-def test_setting_the_clock_removes_no_id(open_node: Callable[..., Node], clock: ManualClock) -> None:
-    node = open_node(transaction_abort_timed_out_transaction_cleanup_interval_ms="600000000")
-    asyncio.run(start(node))
-    producer = producer_of(node)
-    clock.set(30 * 86_400_000)
-    pass_time(node, clock, 2 * 3_600_000)
-    assert producer.state == "Empty"
-
-
-def test_a_producer_id_of_the_log_is_not_given_out_again(node: Node, open_node: Callable[..., Node]) -> None:
-    producer = producer_of(node)
-    again = open_node()
-    again.producer_ids.restore(producer.id)  # as if the journal was lost
-    again.start()
-    other = producer_of(again, "other")
-    assert other.id > producer.id
-
-
-def test_the_answer_about_an_end_leaves_first_and_the_markers_are_written_before_the_next_request(node: Node) -> None:
-    producer = producer_of(node)
-    assert producer.produce(b"v") == NONE
-    request = EndTxnRequest(
-        transactional_id="t", producer_id=producer.id, producer_epoch=producer.epoch, committed=True
-    )
-
-    async def end() -> list[State]:
-        call = begin(node, request, 5)
-        assert not call.is_waiting
-        answered = answer(node, call)
-        assert answered.error_code == NONE
-        entry = node.transactions.find("t")
-        assert entry is not None
-        states = [entry.current.state]
-        await asyncio.sleep(0)
-        return [*states, entry.current.state]
-
-    before = node.log("orders", 0).last_stable_offset
-    assert asyncio.run(end()) == [State.PREPARE_COMMIT, State.COMPLETE_COMMIT]
-    assert (before, node.log("orders", 0).last_stable_offset) == (0, 2)
-
-
-def test_a_kill_between_the_answer_and_the_markers_loses_nothing(
-    open_node: Callable[..., Node], clock: ManualClock
-) -> None:
-    node = open_node()
-    node.create_topic("orders", 2)
-    producer = producer_of(node)
-    assert producer.produce(b"v") == NONE
-    request = EndTxnRequest(
-        transactional_id="t", producer_id=producer.id, producer_epoch=producer.epoch, committed=True
-    )
-
-    async def end() -> int:
-        answered = answer(node, begin(node, request, 5))
-        node.transactions.stop()
-        await asyncio.sleep(0)
-        return int(answered.error_code)
-
-    assert asyncio.run(end()) == NONE
-    assert node.log("orders", 0).last_stable_offset == 0
-    again = open_node()
-    asyncio.run(start(again))
-    pass_time(again, clock, 1)
-    entry = again.transactions.find("t")
-    assert entry is not None
-    assert entry.current.state is State.COMPLETE_COMMIT
-    assert again.log("orders", 0).last_stable_offset == 2
