@@ -12,6 +12,7 @@ from tests.spark.segment_files import batch, batches, write_segment
 
 from kafkawire.records import BatchBuilder
 from kafkawire.records.walk import Damage, Stretch, walk
+from kafkawire.spark import _columns
 from kafkawire.spark._columns import TABLES, check_segments_projection, table_schema
 from kafkawire.spark._segments import rows
 from kafkawire.spark._segments.files import OpenFile
@@ -91,8 +92,9 @@ def test_control_records_come_only_when_asked_for(tmp_path: Path) -> None:
 def test_arrow_batches_stay_within_rows_and_bytes(
     tmp_path: Path, compression: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "MAX_ROWS", 70)
-    monkeypatch.setattr(rows, "MAX_BYTES", 40_000)
+    for module in (rows, _columns):
+        monkeypatch.setattr(module, "MAX_ROWS", 70)
+    monkeypatch.setattr(_columns, "MAX_BYTES", 40_000)
     data = b"".join(batches(50, 20, value=bytes(1000), compression=compression))
     items = made(tmp_path, data, ["offset", "value"])
     assert [row["offset"] for row in values(items)] == list(range(1000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import random
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,7 +14,9 @@ import pyarrow as pa
 import pytest
 from tests.spark.filled_broker import FilledBroker
 
+from kafkawire.client import BulkWriter
 from kafkawire.spark import _workers as workers
+from kafkawire.spark._columns import MAX_BYTES
 from kafkawire.spark._topics.lookup import OffsetRange
 from kafkawire.spark._topics.options import TopicOptions
 from kafkawire.spark._topics.tasks import RowShaper, pooled_reader, read_range
@@ -48,6 +51,21 @@ def test_offsets_that_vanish_before_the_task_runs_fail_it_or_are_skipped(broker:
     lenient = options(broker, failOnDataLoss="false")
     assert offsets(OffsetRange("t", 0, 2, 10), lenient) == [6, 7, 8, 9]
     assert offsets(OffsetRange("t", 0, 2, 5), lenient) == []
+
+
+@pytest.mark.parametrize("compression", ["none", "lz4"])
+def test_arrow_batches_have_a_size_that_the_jvm_reads_well(broker: FilledBroker, compression: str) -> None:
+    count, size = 4_000, 4_000
+    broker.create_topic("large")
+    chance = random.Random(1)
+    values = [chance.randbytes(40) * (size // 40) for _ in range(count)]
+    with BulkWriter(broker.bootstrap_servers, compression_type=compression) as writer:
+        writer.write("large", pa.record_batch({"value": values}))
+    asked = options(broker, **{"kafka.max.partition.fetch.bytes": str(16 << 20)})
+    found = list(read_range(OffsetRange("large", 0, 0, count), ("offset", "value"), asked))
+    assert max(batch.nbytes for batch in found) <= MAX_BYTES
+    assert min(batch.nbytes for batch in found[:-1]) > MAX_BYTES // 8
+    assert pa.Table.from_batches(found).column("value").to_pylist() == values
 
 
 def test_readers_are_kept_by_their_options(broker: FilledBroker) -> None:

@@ -25,12 +25,15 @@ from kafkawire.inspect import BATCH_COLUMNS, LOG_SCHEMAS, OLD_NAMES, TIME, as_mi
 from kafkawire.spark.errors import SourceOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from pyspark.sql.types import DataType
 
 MAX_ROWS: Final = 50_000
 """The most rows of an Arrow batch."""
+MAX_BYTES: Final = 3 * 1024 * 1024
+"""The most bytes of an Arrow batch, about. One of 8 MiB leaves the caches and costs the JVM a tenth more. What one fetch
+brings fits."""
 _HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _log = logging.getLogger("kafkawire.spark")
 
@@ -147,6 +150,13 @@ def spark_column(field: pa.Field[Any], column: pa.Array[Any]) -> pa.Array[Any]:
     if field.type == TIME:
         return as_microseconds(column)
     return column if column.type == field.type else column.cast(field.type)
+
+
+def in_parts(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Rows in batches of at most `MAX_ROWS` rows and about `MAX_BYTES` bytes, of the same size but for the last."""
+    most = max(1, min(MAX_ROWS, MAX_BYTES * rows.num_rows // max(rows.nbytes, 1)))
+    for first in range(0, rows.num_rows, most):
+        yield rows.slice(first, most)
 
 
 def null_where_empty(column: pa.Array[Any]) -> pa.Array[Any]:

@@ -1,7 +1,7 @@
 """Decode stretches of batches into rows with the Arrow types of Spark.
 
 Rules:
-- An Arrow batch has at most 50 000 rows and about 8 MiB. It is as large as the pieces read allow, because small Arrow
+- An Arrow batch has at most 50 000 rows and about 3 MiB. It is as large as the pieces read allow, because small Arrow
   batches cost Spark more than their rows.
 - Many batches are decoded at once; their number is estimated from the compression ratio so far. Each may then grow to
   its part of a limit. If one does not fit, or is corrupt, they are decoded one by one. So memory is bounded by the
@@ -25,14 +25,13 @@ from kafkawire.records import (
 )
 from kafkawire.records.layout import CODEC
 from kafkawire.records.walk import Damage, Stretch
-from kafkawire.spark._columns import MAX_ROWS, arrow_schema, spark_column
+from kafkawire.spark._columns import MAX_ROWS, arrow_schema, in_parts, spark_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kafkawire.spark._segments.files import SegmentFile
 
-MAX_BYTES: Final = 8 * 1024 * 1024
 TARGET_BYTES: Final = 4 * 1024 * 1024
 MAX_TOGETHER: Final = 64 * 1024 * 1024
 _FIRST_GUESS: Final = 8.0
@@ -141,6 +140,4 @@ class RowMaker:
             number = self.schema.get_field_index("position")
             arrays[number] = pc.add(arrays[number], pa.scalar(start, pa.int64()))
         shaped = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        step = max(1, min(MAX_ROWS, count, MAX_BYTES * count // max(shaped.nbytes, 1)))
-        for position in range(0, count, step):
-            yield shaped.slice(position, step)
+        yield from in_parts(shaped)
