@@ -12,12 +12,14 @@ MINUTES ?= 10
 LASTS  ?= 60
 RATE   ?= 1000
 KILLS  ?= 10
+WHAT   ?= both
+GB     ?= 20
 
 # Without bytecode, every process compiles all its modules again; collecting the tests takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test again torture browser interop cluster lakes steady minutes check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture browser interop cluster lakes steady scale minutes check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +82,10 @@ lakes: $(BUILT) ## Parquet, Delta and Iceberg: killed streams, read back by othe
 steady: $(BUILT) ## a stream into each format at a steady rate, killed ten times; LASTS=60 RATE=1000 KILLS=10
 	rm -rf build/steady
 	$(BIN)/python -m tests.lakes.steady --minutes $(LASTS) --rate $(RATE) --kills $(KILLS) --work build/steady
+
+scale: $(BUILT) ## one run over much data, with its time and memory; WHAT=topic|segments|both|files|partitions|captures GB=20
+	rm -rf build/scale
+	$(BIN)/python -m tests.lakes.scale $(WHAT) --gigabytes $(GB) --work build/scale
 
 minutes: $(BUILT) ## promises about rates, each over a minute of real time
 	$(BIN)/python -m pytest -q -m minute tests/minutes

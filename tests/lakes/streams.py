@@ -9,33 +9,38 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.lakes.places import environment_of, environment_of_readers, jars_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ENGINES: Final = {
     "parquet": ("duckdb", "polars"),
     "delta": ("deltalake", "polars"),
     "iceberg": ("pyiceberg", "polars"),
 }
+SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "2",
+    }
+)
 _READ_BACK: Final = Path(__file__).with_name("read_back.py")
-_SETTINGS: Final = {
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-}
 
 
-def pipeline(table_format: str, *words: str, jars: Sequence[Path] | None = None) -> list[str]:
+def pipeline(
+    table_format: str, *words: str, jars: Sequence[Path] | None = None, settings: Mapping[str, str] = SETTINGS
+) -> list[str]:
     """The command line of a pipeline that writes a format."""
     used = jars_of(table_format) if jars is None else jars
     named = {"spark.jars": ",".join(map(str, used))} if used else {}
-    confs = [part for name, value in (_SETTINGS | named).items() for part in ("--conf", f"{name}={value}")]
+    confs = [part for name, value in {**settings, **named}.items() for part in ("--conf", f"{name}={value}")]
     return [sys.executable, "-m", "kafkawire", "pipeline", *words, "--format", table_format, *confs]
 
 
@@ -48,6 +53,7 @@ class Stream:
     root: Path
     trigger: str = "10s"
     topic: str = "t"
+    settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
     kills: int = 0
     _process: subprocess.Popen[bytes] | None = None
 
@@ -72,7 +78,7 @@ class Stream:
         self.root.mkdir(parents=True, exist_ok=True)
         places = ["--out", str(self.root / "out"), "--checkpoint", str(self.root / "checkpoint")]
         words = ["stream", "-b", self.servers, self.topic, *places, "--table", "records", "--master", "local[2]"]
-        command = pipeline(self.table_format, *words, "--trigger", trigger or self.trigger)
+        command = pipeline(self.table_format, *words, "--trigger", trigger or self.trigger, settings=self.settings)
         with (self.root / "printed.txt").open("ab") as printed:
             self._process = subprocess.Popen(
                 command, stdout=printed, stderr=printed, env=environment_of(self.table_format), start_new_session=True
