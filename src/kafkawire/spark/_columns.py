@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 MAX_ROWS: Final = 50_000
 """The most rows of an Arrow batch."""
 MAX_BYTES: Final = 3 * 1024 * 1024
-"""The most bytes of an Arrow batch, about: what one fetch brings fits. One of 8 MiB leaves the caches and costs the JVM a
-tenth more."""
+"""About the most bytes of an Arrow batch. One of 8 MiB leaves the caches, which costs the JVM a tenth more."""
 _HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _log = logging.getLogger("kafkawire.spark")
 
