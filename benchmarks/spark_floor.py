@@ -154,7 +154,7 @@ def best_costs(spark: SparkSession, contenders: dict[str, Callable[[], None]]) -
 
 
 def _cost(spark: SparkSession, work: Callable[[], None]) -> Cost | None:
-    """What a query takes; None if a worker ended meanwhile."""
+    """The cost of a query; None if a worker ended meanwhile."""
     before, begun = _processor(spark), perf_counter()
     work()
     wall, after = perf_counter() - begun, _processor(spark)

@@ -98,7 +98,7 @@ def _used(pid: int) -> float:
 
 
 def run(work: Path, words: list[str], roots: dict[str, int]) -> dict[str, Any]:
-    """Run `kafkawire pipeline run`; what it printed, and what it took."""
+    """Run `kafkawire pipeline run`; its result and its cost."""
     out, spare = work / "out", work / "spark"
     confs = [f"--conf={name}={value}" for name, value in (SETTINGS | {"spark.local.dir": str(spare)}).items()]
     command = [sys.executable, "-m", "kafkawire", "pipeline", "run", *words, "--out", str(out), "--master", MASTER]
