@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from kafkawire.client import BulkReader, Producer
-from kafkawire.client._produce.batch_memory import KEPT, BatchMemory
+from kafkawire.client._produce.batches import KEPT, BatchMemory
 from kafkawire.messages import ProduceRequest
 from kafkawire.records import read_batches
 

@@ -19,8 +19,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.client._cluster.metadata import TopicPartition
-from kafkawire.client._produce.batch_memory import BatchMemory
-from kafkawire.client._produce.batches import PartitionQueue, RecordBatch
+from kafkawire.client._produce.batches import BatchMemory, PartitionQueue, RecordBatch
 from kafkawire.client._produce.partitioner import another_partition, partition_of_key
 from kafkawire.client._produce.results import BatchResult
 from kafkawire.client.errors import (

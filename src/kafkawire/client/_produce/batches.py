@@ -1,4 +1,4 @@
-"""Batches, and the queue of the batches of one partition in order; for the producer and for bulk writing.
+"""Batches, their memory, and the queue of the batches of one partition; for the producer and for bulk writing.
 
 Rules:
 - A batch keeps its sequence over every retry. A batch that is too large is split into two halves, which share its
@@ -11,6 +11,10 @@ Rules:
 - Until the first batch of a producer id and epoch is acknowledged, it is in flight alone: a broker accepts any sequence
   from a producer that it does not know. A second batch could be stored before the first one is resent.
 - Within a transaction the epoch only changes when the broker assigns another one.
+- Clearing fresh memory of the system costs more than copying records into it. A transaction delivers all of its
+  batches before the next one begins, so their memory would go back to the system each time.
+- Only memory for the largest batch is kept, up to KEPT bytes. A batch that would use little of it gets its own.
+- Memory that anything still refers to (a sink of the trace, bytes that a transport has not sent) is not used again.
 """
 
 from __future__ import annotations
@@ -26,11 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkawire.client._cluster.metadata import TopicPartition
-    from kafkawire.client._produce.batch_memory import BatchMemory
     from kafkawire.client._produce.results import BatchResult
     from kafkawire.records import BatchBuilder, Buffer
 
 MAX_EPOCH: Final = 32767
+KEPT: Final = 2 * 1024 * 1024
+_LEAST_USE: Final = 4
 
 
 class Identity(NamedTuple):
@@ -93,6 +98,39 @@ class Batch:
 
     def _halves(self, first: BatchBuilder, second: BatchBuilder) -> tuple[Batch, Batch]:
         return Batch(self.opened_at, first.build(), first.count), Batch(self.opened_at, second.build(), second.count)
+
+
+class BatchMemory:
+    """Gives memory for batches of at most `size` bytes, and takes it back.
+
+    >>> memory = BatchMemory(1000)
+    >>> space = memory.take(900)
+    >>> memory.give(space)
+    >>> memory.take(900) is space
+    True
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: list[bytearray] = []
+
+    def take(self, size: int) -> bytearray:
+        """Memory of at least this many bytes, with any content."""
+        if not self._size // _LEAST_USE <= size <= self._size:
+            return bytearray(size)
+        while self._free:
+            space = self._free.pop()
+            try:
+                space.append(space.pop())  # refused while a view of it exists
+            except BufferError:
+                continue
+            return space
+        return bytearray(self._size)
+
+    def give(self, space: bytearray) -> None:
+        """The batch in this memory is delivered."""
+        if len(space) == self._size and (len(self._free) + 1) * self._size <= KEPT:
+            self._free.append(space)
 
 
 class RecordBatch(Batch):
