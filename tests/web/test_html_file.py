@@ -10,7 +10,7 @@ from tests.inspect.captures import merge, write_pcap
 from tests.inspect.incidents import INCIDENTS
 
 from kafkawire.cli.main import main
-from kafkawire.inspect import explain_request
+from kafkawire.inspect import explain_records, explain_request
 from kafkawire.messages import MetadataRequest, ProduceRequest
 from kafkawire.records import BatchBuilder
 from kafkawire.web import html_of_frames
@@ -39,6 +39,45 @@ def test_values_are_blanked_with_their_lengths_unless_asked_for(codec: str) -> N
         assert word.encode().hex(" ") not in " ".join(blanked.split())
     assert "13 bytes, blanked" in blanked  # the value and its length
     assert "orders" in blanked
+
+
+def readable(page: str) -> bytes:
+    """The bytes that the hex of a page shows, those that are blanked as zeros."""
+    lines = re.findall(r"^ *(?:<pre[^>]*>)? *\d+  ((?:[0-9a-f·]{2} ?)+)", page.replace("<pre", "\n<pre"), re.MULTILINE)
+    return bytes.fromhex("".join(lines).replace(" ", "").replace("··", "00"))
+
+
+@pytest.mark.parametrize("damage", ["checksum", "count", "length", "cut", "cut in the record"])
+def test_the_values_of_a_damaged_batch_are_blanked(damage: str) -> None:
+    builder = BatchBuilder()
+    for _ in range(3):
+        builder.append(b"secret-key", b"secret-value", headers=[("trace", b"secret-header")])
+    data = bytearray(builder.build())
+    if damage == "checksum":
+        data[17] ^= 1
+    elif damage == "count":
+        data[57:61] = (1).to_bytes(4, "big")
+    elif damage == "length":
+        data[61] ^= 0x7E
+    elif damage == "cut":
+        del data[-5:]
+    else:
+        del data[90:]
+    frames = [("frame", explain_records(bytes(data)))]
+    whole, blanked = html_of_frames(frames, "x", with_values=True), html_of_frames(frames, "x")
+    assert b"secret-key" in readable(whole)
+    assert b"secret" not in readable(blanked)
+    assert "secret" not in re.sub(r"\s", "", blanked)
+
+
+def test_the_values_behind_the_end_of_the_tree_are_blanked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkawire.web._export.html_file.MOST_ROWS", 60)
+    builder = BatchBuilder()
+    for _ in range(50):
+        builder.append(b"secret-key", b"secret-value")
+    page = html_of_frames([("frame", explain_records(bytes(builder.build())))], "x")
+    assert "The tree goes on" in page
+    assert b"secret" not in readable(page)
 
 
 def test_the_file_has_no_external_reference_and_one_script() -> None:

@@ -3,7 +3,9 @@
 Rules:
 - The file has no external references. Its policy allows only its own style and its one script, by hash.
 - Keys, values and header values of records are blanked, with their lengths kept, unless they are asked for. So are the
-  compressed bytes that hold them, and tokens of SASL.
+  compressed bytes that hold them, tokens of SASL, and partial batches.
+- The hex has only the bytes of fields that the tree shows. Bytes that cannot be read, or that are behind the end of the
+  tree, may be values, so they are blanked too.
 - A tree has at most MOST_ROWS rows, and a buffer at most MOST_BYTES in hex. The file says what it leaves out.
 """
 
@@ -77,7 +79,9 @@ def _finding(number: int, each: Finding, places: dict[str, int]) -> str:
 
 def _frame(number: int, heading: str, frame: Explanation, with_values: bool) -> str:
     root = frame.space.root
-    buffers: dict[int, tuple[str, ExplainedSpace, list[tuple[int, int]]]] = {}
+    buffers: dict[
+        int, tuple[str, ExplainedSpace, list[tuple[int, int]]]
+    ] = {}  # a name, bytes, and what is shown of them
     rows: list[str] = []
 
     def buffer_of(space: ExplainedSpace) -> str:
@@ -86,23 +90,28 @@ def _frame(number: int, heading: str, frame: Explanation, with_values: bool) -> 
         return buffers[id(space)][0]
 
     name = buffer_of(frame.space)
-    parents: list[str] = []
+    parents: list[tuple[str, bool]] = []
     walked = 0
     for visit in islice(explain_walk(frame.space), MOST_ROWS):
         walked += 1
         name, node = buffer_of(visit.space), visit.node
         del parents[visit.depth :]
-        holder = parents[-1] if parents else ""
+        holder, is_partial = parents[-1] if parents else ("", False)
+        is_partial = is_partial or node.type == "partial batch"
         blank = not with_values and (
-            (node.name in _BLANKED and holder in _HOLDERS) or node.inner is not None or node.name in _SECRETS
+            (node.name in _BLANKED and holder in _HOLDERS)
+            or node.inner is not None
+            or node.name in _SECRETS
+            or (node.type == "bytes" and node.fault is not None)
+            or is_partial
         )
-        parents.append(node.type)
-        if blank:
+        parents.append((node.type, is_partial))
+        if not blank and not node.children():
             buffers[id(visit.space)][2].append((node.offset, node.end))
         rows.append(_row(visit.depth, node, name, blank))
     more = f"<p>The tree goes on; the first {MOST_ROWS} nodes are here.</p>" if walked == MOST_ROWS else ""
     panes = "".join(
-        _hex(*each, start=root.offset if at == 0 else 0, end=root.end if at == 0 else None)
+        _hex(*each, with_values, start=root.offset if at == 0 else 0, end=root.end if at == 0 else None)
         for at, each in enumerate(buffers.values())
     )
     small = f"<small>{escape(frame.title)}, {root.length} bytes</small>"
@@ -134,13 +143,16 @@ def _row(depth: int, node: ExplainedNode, buffer: str, blank: bool) -> str:
     )
 
 
-def _hex(name: str, space: ExplainedSpace, blanks: list[tuple[int, int]], *, start: int, end: int | None) -> str:
+def _hex(
+    name: str, space: ExplainedSpace, shown: list[tuple[int, int]], whole: bool, *, start: int, end: int | None
+) -> str:
     last = len(space.data) if end is None else end
     data: bytes = bytes(space.data[start : min(last, start + MOST_BYTES)])
-    hidden = bytearray(len(data))
-    for low, high in blanks:
-        for at in range(max(low - start, 0), min(high - start, len(data))):
-            hidden[at] = 1
+    hidden = bytearray(len(data)) if whole else bytearray(b"\1" * len(data))
+    for low, high in shown:
+        first, last_shown = max(low - start, 0), min(high - start, len(data))
+        if first < last_shown:
+            hidden[first:last_shown] = bytes(last_shown - first)
     lines = list(_lines(data, hidden, start))
     left = f"<p>{last - start - len(data)} more bytes are left out.</p>" if last - start > len(data) else ""
     about = f'id="hex{name}" data-start="{start}" tabindex="0" aria-label="Bytes in hex"'
