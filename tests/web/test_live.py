@@ -54,6 +54,22 @@ def wait_for(page: RunningPage, text: str, count: int = 1) -> Any:
         time.sleep(0.05)
 
 
+def test_an_exchange_that_the_page_cannot_show_is_served_all_the_same(
+    watched: tuple[RunningBroker, LiveSource, RunningPage],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broker, source, _ = watched
+
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(source, "add", fail)
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait("orders", b"value")
+    assert "the page cannot show this Produce" in caplog.text
+
+
 def test_what_a_broker_is_asked_appears_with_its_bytes(watched: tuple[RunningBroker, LiveSource, RunningPage]) -> None:
     broker, _, page = watched
     broker.create_topic("orders")
@@ -87,7 +103,7 @@ def test_records_on_disk_are_fetched_and_shown(tmp_path: Path) -> None:
             Consumer("orders", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer,
         ):
             assert bytes(consumer.getone().value or b"") == b"a value on disk"
-            row = wait_for(page, "api=Fetch")[0]
+            row = wait_for(page, "api=Fetch%20topic=orders")[0]
             document = page.post("/api/bytes", {"source": "p1", "item": f"{row[0]}/{row[1]}"})
             assert (document["faults"], row[12]) == ([], "matched")
             assert b"a value on disk" in page.octets(f"/api/bytes/{document['doc']}/raw?buffer=b1&start=0&count=4096")

@@ -4,6 +4,7 @@ Rules:
 - The latest MOST exchanges are kept, and at most MOST_BYTES of their frames. Older ones leave, and are counted.
 - The tables are rebuilt when a page asks for them, at most every REMAKE_SECONDS.
 - Exchanges come from one thread, and are read by others.
+- The tables are made again when a page asks, after a rest of REST times as long as that took.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkawire.inspect import TopicNames
 from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._server.problems import Problem
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 MOST: Final = 50_000
 MOST_BYTES: Final = 128 << 20
 REMAKE_SECONDS: Final = 0.3
+REST: Final = 4
+_NAMING: Final = ("Metadata", "CreateTopics", "DescribeTopicPartitions")
 
 
 @dataclass(slots=True)
@@ -62,6 +66,7 @@ class LiveSource:
         self._kept: deque[LiveExchange] = deque()
         self._bytes = 0
         self._connections: dict[str, tuple[int, int]] = {}
+        self._topics = TopicNames()
         self._lock = Lock()
         self._made: tuple[int, float, Reading, ExchangeList] | None = None
 
@@ -79,6 +84,8 @@ class LiveSource:
             self._connections[exchange.client] = (number, seq + 1)
             exchange.conn_id, exchange.seq = number, seq
             self._kept.append(exchange)
+            if exchange.api in _NAMING:
+                self._topics.learn(exchange.response)
             self._bytes += len(exchange.asked) + len(exchange.answered)
             self.done += 1
             while len(self._kept) > MOST or (self._bytes > MOST_BYTES and len(self._kept) > 1):
@@ -139,7 +146,7 @@ class LiveSource:
 
     def _current(self) -> tuple[int, float, Reading, ExchangeList]:
         made, now = self._made, time.monotonic()
-        if made is not None and (made[0] == self.done or now - made[1] < REMAKE_SECONDS):
+        if made is not None and (made[0] == self.done or now < made[1]):
             return made
         from kafkawire.inspect import Reading
         from kafkawire.web._captures.exchanges import ExchangeList
@@ -147,8 +154,10 @@ class LiveSource:
 
         with self._lock:
             kept, done = list(self._kept), self.done
-        tables = tables_of(kept)
-        self._made = (done, now, Reading(tables, [], []), ExchangeList(tables))
+        tables = tables_of(kept, self._topics)
+        exchanges = ExchangeList(tables)
+        ended = time.monotonic()
+        self._made = (done, ended + max(REMAKE_SECONDS, REST * (ended - now)), Reading(tables, [], []), exchanges)
         return self._made
 
 

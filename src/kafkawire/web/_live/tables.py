@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kafkawire.inspect import SCHEMAS, body_columns, partition_rows
+from kafkawire.messages import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kafkawire.inspect import TopicNames
     from kafkawire.web._live.source import LiveExchange
 
 
-def tables_of(kept: Sequence[LiveExchange]) -> dict[str, pa.Table]:
+def tables_of(kept: Sequence[LiveExchange], topics: TopicNames) -> dict[str, pa.Table]:
     """The tables of connections, exchanges and partitions; those of packets and batches are empty."""
     rows: list[dict[str, Any]] = []
     partitions: list[dict[str, Any]] = []
@@ -41,8 +43,8 @@ def tables_of(kept: Sequence[LiveExchange]) -> dict[str, pa.Table]:
                     | place
                     | {
                         "api_key": each.api_key,
-                        "topic": name,
-                        "topic_id": str(topic_id) if topic_id.int else None,
+                        "topic": topics.name(name, topic_id),
+                        "topic_id": uuid_text(topic_id) if topic_id.int else None,
                         "partition": number,
                     }
                 )

@@ -5,10 +5,12 @@ Rules:
 - The broker is watched around the faults: an exchange is noted with the answer that the client got, or without one if
   its connection was closed. Its frames are encoded again from the messages.
 - An answer may refer to log files, which would stay open with it. The noted answer has their bytes instead.
+- An exchange that cannot be noted is logged and left out. The client gets its answer all the same.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from kafkawire.broker import Broker, RequestContext, Response, Serve
     from kafkawire.inspect import ProxyExchange, ProxyObserver
     from kafkawire.web._live.source import LiveSource
+
+_log = logging.getLogger("kafkawire.web")
 
 
 class ProxyWatch:
@@ -94,11 +98,18 @@ class BrokerWatch:
         return made
 
     def _note(self, context: RequestContext, request: Any, answer: object, began: int) -> None:
+        try:
+            self._add(context, request, answer if isinstance(answer, Message) else None, began, answer is not None)
+        except Exception:
+            _log.exception("the page cannot show this %s", context.api.name)
+
+    def _add(
+        self, context: RequestContext, request: Any, response: Message | None, began: int, is_served: bool
+    ) -> None:
         which, version = context.api, context.version
         asked = encode_request(
             request, version=version, correlation_id=context.correlation_id, client_id=context.client_id
         )
-        response = answer if isinstance(answer, Message) else None
         answered = b""
         if response is not None:
             parts: list[Any] = [
@@ -123,6 +134,6 @@ class BrokerWatch:
                 asked=bytes(asked),
                 answered=answered,
                 began=began,
-                ended=None if answer is None else time.time_ns(),
+                ended=time.time_ns() if is_served else None,
             )
         )
