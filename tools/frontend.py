@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STATIC: Final = Path(__file__).parents[1] / "src/kafkawire/web/static"
 LONGEST: Final = 300
-LARGEST: Final = 182_000
+LARGEST: Final = 180_000
 FORBIDDEN: Final = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function|"
     r"setAttribute\([\"']style|javascript:|srcdoc|createContextualFragment|DOMParser"

@@ -7,11 +7,12 @@ import operator
 import socket
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from tests.web.page_client import RunningPage
 
-from kafkawire.client import TraceEvent
+from kafkawire.client import TraceEvent, partition_of_key
 from kafkawire.client.blocking import Consumer, Producer
 from kafkawire.inspect import Asked
 from kafkawire.testing import RunningBroker
@@ -199,6 +200,68 @@ def test_the_requests_of_the_page_itself_are_shown_with_their_frames(shown: Runn
     document = shown.post("/api/bytes", {"source": "b1", "item": f"sent/{rows[0]['number']}"})
     assert [frame["kind"] for frame in document["frames"]] == ["request", "response"]
     assert document["faults"] == []
+
+
+def searched(page: RunningPage, text: str, **more: Any) -> list[dict[str, Any]]:
+    body = {"filter": text, "from": "start", "limit": 500, **more}
+    headers = {**page.token, "content-type": "application/json"}
+    status, _, said = page.ask("POST", "/api/brokers/b1/topics/keyed/search", headers, json.dumps(body).encode())
+    assert status == 200
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def test_a_search_for_a_key_asks_only_its_partition_unless_told_otherwise() -> None:
+    with RunningBroker() as broker, opened(broker) as page:
+        broker.create_topic("keyed", partitions=8)
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            for number in range(80):
+                producer.send("keyed", b"v", key=b"key-%d" % number)
+        for text in ("key = key-7", "value = v and key = key-7"):
+            events = searched(page, text)
+            (number,) = events[0]["keyed"]
+            found = [row for event in events for row in event.get("rows", ())]
+            assert [(row["p"], row["k"]) for row in found] == [(number, "key-7")]
+            assert events[-2]["of"] < 80
+        assert set(searched(page, "key in (key-1, key-2, key-3)")[0]["keyed"]) <= set(range(8))
+        for text, more in (("key = key-7", {"everywhere": True}), ("key = null", {}), ("not key = key-7", {})):
+            events = searched(page, text, **more)
+            assert events[0]["keyed"] == []
+            assert events[-2]["of"] == 80
+
+
+def test_a_key_that_another_partitioner_placed_is_found_in_the_other_partitions() -> None:
+    with RunningBroker() as broker, opened(broker) as page:
+        broker.create_topic("keyed", partitions=4)
+        elsewhere = (partition_of_key(b"key", 4) + 1) % 4
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            for _ in range(7):
+                producer.send("keyed", b"v", key=b"key", partition=elsewhere)
+        events = searched(page, "key = key")
+        assert [event["keyed"] for event in events if "keyed" in event] == [[partition_of_key(b"key", 4)], []]
+        assert sum(len(event.get("rows", ())) for event in events) == 7
+        first = searched(page, "key = key", limit=5)
+        assert first[-1]["end"] == "limit"
+        rest = searched(page, "key = key", limit=5, starts=first[-1]["next"])
+        assert sum(len(event.get("rows", ())) for event in rest) == 2
+
+
+def test_a_group_whose_name_has_slashes_is_shown_and_moved() -> None:
+    with RunningBroker() as broker, opened(broker, write=True) as page:
+        broker.create_topic("orders")
+        broker.produce("orders", b"one")
+        name, servers = "team/app 1", broker.bootstrap_servers
+        with Consumer("orders", group_id=name, bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+            consumer.getone()
+            consumer.commit()
+        path = f"/api/brokers/b1/groups/{quote(name, safe='')}"
+        assert page.get(path)["name"] == name
+        page.post(f"{path}/offsets", {"to": "earliest", "execute": True})
+        assert page.get(path)["offsets"][0]["offset"] == "0"
+
+
+def test_the_cluster_names_the_apis_that_it_serves(shown: RunningPage) -> None:
+    served = {row["name"]: (row["key"], row["versions"]) for row in shown.get("/api/brokers/b1/cluster")["apis"]}
+    assert served["Fetch"] == (1, [0, 18])
 
 
 def traced(kind: Any, number: int, size: int) -> TraceEvent:

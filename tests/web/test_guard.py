@@ -47,6 +47,65 @@ def test_a_request_that_another_site_started_is_refused(page: RunningPage) -> No
     assert page.ask("GET", "/api/about", {**page.token, "sec-fetch-site": "cross-site"})[0] == 403
 
 
+def test_a_target_with_a_host_or_in_another_spelling_is_not_served_without_the_token(page: RunningPage) -> None:
+    for target in (
+        f"http://{page.host}/api/about",
+        "http://evil.example/api/about",
+        "//api/about",
+        "/api//about",
+        "/%61pi/about",
+        "/api%2fabout",
+        "/./api/about",
+        "/static/../api/about",
+        "/api;x/about",
+    ):
+        assert page.ask("GET", target)[0] in (401, 404), target
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost.:{}", "127.1:{}", "0.0.0.0:{}", "localhost:{}@evil", "[::ffff:127.0.0.1]:{}"]
+)
+def test_another_spelling_of_the_host_is_refused(page: RunningPage, host: str) -> None:
+    assert page.ask("GET", "/", {"host": host.format(page.server.port)})[0] == 421
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST:{}", "[::1]:{}"])
+def test_the_host_is_compared_without_case_and_in_brackets(page: RunningPage, host: str) -> None:
+    assert page.ask("GET", "/api/about", {**page.token, "host": host.format(page.server.port)})[0] == 200
+
+
+def test_an_upgrade_is_an_ordinary_request(page: RunningPage) -> None:
+    upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13", "sec-websocket-key": "x"}
+    assert page.ask("GET", "/api/about", upgrade)[0] == 401
+    assert page.ask("GET", "/api/about", {**page.token, **upgrade})[0] == 200
+
+
+def test_a_second_request_hidden_in_a_body_passes_the_guard_too(page: RunningPage) -> None:
+    head = f"POST /api/bytes HTTP/1.1\r\nhost: {page.host}\r\nauthorization: Bearer {page.server.token}\r\n"
+    hidden = "GET /api/about HTTP/1.1\r\nhost: evil.example\r\n\r\n"
+    lengths = "content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+    sent = f"{head}content-type: application/json\r\n{lengths}{hidden}"
+    with socket.create_connection(("127.0.0.1", page.server.port), 10) as made:
+        made.settimeout(10)
+        made.sendall(sent.encode())
+        found = b""
+        while b"421" not in found and b"HTTP/1.1 400" not in found:
+            part = made.recv(65536)
+            if not part:
+                break
+            found += part
+    assert b'"version"' not in found
+
+
+def test_slow_heads_hold_up_nobody(page: RunningPage) -> None:
+    slow = [socket.create_connection(("127.0.0.1", page.server.port), 10) for _ in range(200)]
+    for each in slow:
+        each.sendall(b"GET / HT")
+    assert page.ask("GET", "/")[0] == 200
+    for each in slow:
+        each.close()
+
+
 @pytest.mark.parametrize(
     "given",
     [

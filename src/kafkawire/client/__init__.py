@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kafkawire.client._consume.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp
     from kafkawire.client._consume.records import ConsumerRecord
     from kafkawire.client._consume.subscription import RebalanceListener, SubscriptionPattern
+    from kafkawire.client._produce.partitioner import partition_of_key
     from kafkawire.client._produce.producer import Producer
     from kafkawire.client._produce.results import Delivery, RecordFuture, RecordMetadata
     from kafkawire.client._share.acknowledgements import AcknowledgeType, ShareRecord
@@ -222,6 +223,7 @@ _SHARED = {
     "TransactionAdmin": "_admin.transactions",
     "commit_offsets": "_consume.commits",
     "fetch_committed": "_consume.commits",
+    "partition_of_key": "_produce.partitioner",
     "quota_entity_text": "_admin.quotas",
 }
 

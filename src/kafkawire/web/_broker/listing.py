@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.routing import Route
 
+from kafkawire import __version__
 from kafkawire.client import EARLIEST, LATEST, TopicPartition
 from kafkawire.exceptions import KafkaWireError
+from kafkawire.messages import ApiVersionsRequest, ApiVersionsResponse
 from kafkawire.web._broker.source import MESSAGES, BrokerSource, connected
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
@@ -212,7 +214,7 @@ async def _lag(admin: Admin, name: str, kind: str, members: Any) -> list[dict[st
 
 
 async def cluster(request: Request) -> Response:
-    """The brokers, and the APIs that the page has used."""
+    """The brokers, their log directories, and the APIs that they serve."""
     source = source_of(request)
     admin = await connected(source)
     found = await admin.describe_cluster()
@@ -228,7 +230,20 @@ async def cluster(request: Request) -> Response:
     except KafkaWireError:
         listed = []
     nodes = [{"id": each.id, "host": each.host, "port": each.port, "rack": each.rack} for each in found.nodes]
-    return answer({"cluster": found.cluster_id, "controller": found.controller_id, "nodes": nodes, "folders": listed})
+    shown = {"cluster": found.cluster_id, "controller": found.controller_id, "nodes": nodes, "folders": listed}
+    return answer(shown | {"apis": await _served(admin)})
+
+
+async def _served(admin: Admin) -> list[dict[str, Any]]:
+    """The APIs that a broker serves, by key, with their versions."""
+    from kafkawire.inspect import api_name
+
+    found = await admin.raw(ApiVersionsRequest(client_software_name="kafkawire", client_software_version=__version__))
+    assert isinstance(found, ApiVersionsResponse)
+    return [
+        {"key": each.api_key, "name": api_name(each.api_key), "versions": [each.min_version, each.max_version]}
+        for each in sorted(found.api_keys, key=lambda each: each.api_key)
+    ]
 
 
 def sent(request: Request) -> Response:
@@ -247,7 +262,7 @@ ROUTES: Final = [
     Route("/api/brokers/{id}/counts", counts, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}", topic),
     Route("/api/brokers/{id}/groups", groups),
-    Route("/api/brokers/{id}/groups/{group}", group),
+    Route("/api/brokers/{id}/groups/{group:path}", group),
     Route("/api/brokers/{id}/cluster", cluster),
     Route("/api/brokers/{id}/sent", sent),
 ]

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from kafkawire.client import EARLIEST, LATEST
+from kafkawire.client import EARLIEST, LATEST, partition_of_key
 from kafkawire.web._broker.listing import source_of
 from kafkawire.web._broker.source import connected
 from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._bytes.rows import first_rows
+from kafkawire.web._filter.language import Both, Compare
 from kafkawire.web._server.answers import answer, stream
 from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
+from kafkawire.web._server.requests import (
+    body_of,
+    field_in,
+    number_in,
+    partition_in,
+    text_in,
+    whole_number,
+    workspace_of,
+)
 from kafkawire.web._server.work import events_of
 
 if TYPE_CHECKING:
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client import BulkReader
     from kafkawire.web._broker.source import BrokerSource
+    from kafkawire.web._filter.language import Term
 
 LARGEST_VALUE: Final = 16 << 10
 _PLACE: Final = re.compile(r"start|end|(end)?-\d{1,9}|\d{1,18}|@\d{1,16}")
@@ -40,7 +51,7 @@ async def search(request: Request) -> Response:
         "filter": field_in(body, "filter", str, ""),
         "limit": min(max(1, field_in(body, "limit", int, 200)), 500),
     }
-    parse(asked["filter"])
+    term = parse(asked["filter"])
     await connected(source)
     reader = source.reader()
     place, only = field_in(body, "from", str, "end-100"), body.get("partition")
@@ -48,9 +59,21 @@ async def search(request: Request) -> Response:
 
     def find() -> None:
         asked["starts"], asked["ends"] = _span(reader, topic, place, only if isinstance(only, int) else None, begin)
+        if not isinstance(only, int) and not field_in(body, "everywhere", bool, False):
+            asked["keyed"] = partitions_of(term, len(asked["ends"]))
 
     await run_in_threadpool(find)
     return stream(events_of(request, lambda stop: searched(reader, topic, asked, stop)))
+
+
+def partitions_of(term: Term | None, count: int) -> list[int]:
+    """The partitions that keys of a filter belong to, by the hash of Java's partitioner and ours; none without keys."""
+    terms = term.terms if isinstance(term, Both) else (term,)
+    for each in terms:
+        if isinstance(each, Compare) and each.field.lower() == "key" and each.operator in ("=", "in"):
+            keys = [text for text in each.values if each.operator == "in" or text != "null"]
+            return sorted({partition_of_key(key.encode(), count) for key in keys})
+    return []
 
 
 def _span(
@@ -68,7 +91,7 @@ def _span(
     last = {number: ends[number] or 0 for number in partitions}
     first = {number: at or 0 for number, at in reader.offsets_at(topic, EARLIEST, partitions).items()}
     if begin:
-        found = {number: int(begin.get(str(number), last[number])) for number in partitions}
+        found = {number: _resumed(begin.get(str(number), last[number])) for number in partitions}
     elif place == "start":
         found = first
     elif place.startswith("end"):
@@ -81,6 +104,14 @@ def _span(
     else:
         found = dict.fromkeys(partitions, int(place))
     return {number: min(max(found[number], first[number]), last[number]) for number in partitions}, last
+
+
+def _resumed(offset: object) -> int:
+    """The offset in a partition where a search goes on, as its answer said it."""
+    found = whole_number(str(offset))
+    if found is None:
+        raise Problem(f"starts: expected offsets, found {offset!r:.40}", status=400)
+    return found
 
 
 async def export(request: Request) -> Response:
@@ -98,7 +129,8 @@ async def export(request: Request) -> Response:
     place = text_in(request, "from", "start")
     starts, ends = await run_in_threadpool(lambda: _span(reader, topic, place, only, {}))
     tables = (found for _, found, _ in matching(reader, topic, text, starts, ends))
-    return as_file(tables, "messages", text_in(request, "form", "jsonl"))
+    first = await run_in_threadpool(lambda: list(islice(tables, 1)))  # an error is answered, not a file that breaks off
+    return as_file(chain(first, tables), "messages", text_in(request, "form", "jsonl"))
 
 
 async def tail(request: Request) -> Response:
@@ -119,7 +151,7 @@ def record(request: Request) -> Response:
     from kafkawire.web._broker.messages import bytes_text, one, pretty, row_of
 
     source, topic = source_of(request), request.path_params["topic"]
-    found = one(source.reader(), topic, int(request.path_params["partition"]), number_in(request, "offset"))
+    found = one(source.reader(), topic, partition_in(request), number_in(request, "offset"))
     text, kind = pretty(found["value"])
     key, key_kind = pretty(found["key"])
     start = max(0, number_in(request, "start"))
@@ -135,7 +167,7 @@ def record(request: Request) -> Response:
 async def batch(request: Request) -> Response:
     """The batch of a record, as a document of the bytes view."""
     source, topic = source_of(request), request.path_params["topic"]
-    partition, offset = int(request.path_params["partition"]), number_in(request, "offset")
+    partition, offset = partition_in(request), number_in(request, "offset")
     document = await batch_document(source, topic, partition, offset)
     from kafkawire.web._bytes.routes import summary
 
@@ -179,6 +211,6 @@ ROUTES: Final = [
     Route("/api/brokers/{id}/topics/{topic}/search", search, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/export", export),
     Route("/api/brokers/{id}/topics/{topic}/tail", tail, methods=["POST"]),
-    Route("/api/brokers/{id}/topics/{topic}/{partition:int}/record", record),
-    Route("/api/brokers/{id}/topics/{topic}/{partition:int}/batch", batch),
+    Route("/api/brokers/{id}/topics/{topic}/{partition}/record", record),
+    Route("/api/brokers/{id}/topics/{topic}/{partition}/batch", batch),
 ]

@@ -3,6 +3,8 @@
 Rules:
 - A search reads forward from a place, partition by partition, and sends matches as it finds them, with the number of
   records scanned. It stops after `limit` matches; the answer says where to go on.
+- A search for `key = K` first reads the partition that the hash of the key names. If it finds nothing, it reads the
+  others, because some clients hash keys in other ways.
 - A word is searched in key, value and headers. Fields of JSON values are compared by `value.a.b`, with 64-bit numbers
   exact. A value that is not JSON fits no such comparison.
 - Keys and values in a list are cut at SHOWN bytes. One record has windows of all of it.
@@ -106,31 +108,41 @@ def matching(
 
 
 def search(reader: BulkReader, topic: str, asked: dict[str, Any], stop: threading.Event) -> Iterator[dict[str, Any]]:
-    """The events of a search: `rows`, `scanned` of `of`, and at the end `next` if there is more."""
-    limit = asked["limit"]
+    """The events of a search: `rows`, `scanned` of `of`, and at the end `next` if there is more.
+
+    If keys name partitions, these are read first, and `keyed` has them. The others are read only if nothing was found.
+    """
+    limit, keyed = asked["limit"], asked.get("keyed", [])
     starts = {int(number): int(offset) for number, offset in asked["starts"].items()}
     ends = {int(number): int(offset) for number, offset in asked["ends"].items()}
-    total, scanned, matched, began = sum(max(0, ends[n] - starts[n]) for n in starts), 0, 0, time.monotonic()
-    said = began
-    for number, found, batch in matching(reader, topic, asked["filter"], dict(starts), ends):
-        if stop.is_set():
-            return
-        scanned += len(batch)
-        rows = found.slice(0, limit - matched)
-        matched += len(rows)
-        for before in starts:
-            if before < number:
-                starts[before] = ends[before]
-        starts[number] = (rows["offset"][-1].as_py() if len(rows) < len(found) else batch["offset"][-1].as_py()) + 1
-        now = time.monotonic()
-        if len(rows):
-            yield {"rows": [row_of(each) for each in rows.to_pylist()]}
-        if len(rows) or now - said > _REPORT_SECONDS:
-            said = now
-            yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(now - began, 3)}
-        if matched >= limit:
-            yield {"end": "limit", "next": {str(n): str(at) for n, at in starts.items()}}
-            return
+    total = scanned = matched = 0
+    began = said = time.monotonic()
+    for turn in (keyed, sorted(starts.keys() - set(keyed))):
+        if not turn or matched:
+            continue
+        total += sum(max(0, ends[number] - starts[number]) for number in turn)
+        yield {"keyed": keyed if turn is keyed else [], "of": total}
+        for number, found, batch in matching(reader, topic, asked["filter"], {n: starts[n] for n in turn}, ends):
+            if stop.is_set():
+                return
+            scanned += len(batch)
+            rows = found.slice(0, limit - matched)
+            matched += len(rows)
+            for before in turn:
+                if before < number:
+                    starts[before] = ends[before]
+            starts[number] = (rows["offset"][-1].as_py() if len(rows) < len(found) else batch["offset"][-1].as_py()) + 1
+            now = time.monotonic()
+            if len(rows):
+                yield {"rows": [row_of(each) for each in rows.to_pylist()]}
+            if len(rows) or now - said > _REPORT_SECONDS:
+                said = now
+                yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(now - began, 3)}
+            if matched >= limit:
+                rest = {n: at if n in turn else ends[n] for n, at in starts.items()}
+                yield {"end": "limit", "next": {str(n): str(at) for n, at in rest.items()}}
+                return
+        starts.update((number, ends[number]) for number in turn)
     yield {"scanned": scanned, "of": total, "matched": matched, "seconds": round(time.monotonic() - began, 3)}
     yield {"end": "all"}
 

@@ -182,7 +182,7 @@ async def connected(source: BrokerSource) -> Admin:
     """The admin client; a broker that is away is a problem that says so."""
     try:
         return await asyncio.wait_for(source.admin(), _TIMEOUT_MS / 1000 + 2)
-    except (KafkaWireError, OSError, TimeoutError) as error:
+    except (KafkaWireError, OSError, UnicodeError) as error:  # a name may be no name of a host
         words = str(error) or "no answer"
         raise Problem(
             f"{source.title}: {words}. Is the broker running, and is this its address?", status=502

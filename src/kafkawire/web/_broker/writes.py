@@ -18,7 +18,7 @@ from kafkawire.web._broker.listing import source_of
 from kafkawire.web._broker.source import connected
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import body_of, field_in, workspace_of
+from kafkawire.web._server.requests import body_of, field_in, whole_number, workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -110,7 +110,8 @@ async def move(request: Request) -> Response:
     places = [place for place in sorted(committed) if not topic or place.topic == topic]
     if not places:
         raise Problem("the group has no offsets to move")
-    if goal not in _GOALS and not goal.isdecimal():
+    offset = whole_number(goal)
+    if goal not in _GOALS and offset is None:
         raise Problem(f"to: expected earliest, latest or an offset, found {goal[:40]!r}", status=400)
     low, high = await _ends(admin, places)
     plan = {
@@ -118,7 +119,7 @@ async def move(request: Request) -> Response:
         if goal == "earliest"
         else high[place]
         if goal == "latest"
-        else min(max(int(goal), low[place]), high[place])
+        else min(max(offset or 0, low[place]), high[place])
         for place in places
     }
     if field_in(body, "execute", bool, False):
@@ -180,5 +181,5 @@ ROUTES: Final = [
     Route("/api/brokers/{id}/topics/{topic}/produce", produce, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/delete", delete, methods=["POST"]),
     Route("/api/brokers/{id}/topics/{topic}/configs", configure, methods=["POST"]),
-    Route("/api/brokers/{id}/groups/{group}/offsets", move, methods=["POST"]),
+    Route("/api/brokers/{id}/groups/{group:path}/offsets", move, methods=["POST"]),
 ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("", "request", "response", "message", "records")
 LARGEST_DOCUMENT: Final = 256 << 20
+LONGEST_NAME: Final = 100
 
 
 def asked_in(body: dict[str, Any]) -> Asked:
@@ -31,9 +32,12 @@ def asked_in(body: dict[str, Any]) -> Asked:
     kind = field_in(body, "kind", str, "")
     if kind not in _KINDS:
         raise Problem(f"kind: expected one of {', '.join(_KINDS[1:])}, found {kind[:40]!r}", status=400)
+    api = field_in(body, "api", str, "")
+    if len(api) > LONGEST_NAME:
+        raise Problem(f"api: expected a name or a key, found {api[:40]!r}", status=400)
     asked = Asked(
         cast("AskedKind", kind),
-        field_in(body, "api", str, ""),
+        api,
         body["version"] if isinstance(body.get("version"), int) else None,
         field_in(body, "message", str, ""),
         field_in(body, "topic", str, "") or None,

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from kafkawire.web._captures.source import CaptureSource
 from kafkawire.web._server.answers import answer
 from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
+from kafkawire.web._server.requests import body_of, exchange_named, field_in, number_in, text_in, workspace_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -70,9 +70,9 @@ def rows(request: Request) -> Response:
     found: dict[str, Any] = {}
     at = text_in(request, "at")
     if at:
-        conn, _, seq = at.partition("/")
-        if conn.isdecimal() and seq.isdecimal():
-            found["place"] = exchanges.place(view, int(conn), int(seq))
+        named = exchange_named(at)
+        if named is not None:
+            found["place"] = exchanges.place(view, *named)
             start = max(0, found["place"] - 50)
     if "error" in request.query_params:
         found["place"] = exchanges.next_error(view, number_in(request, "from", -1), number_in(request, "error", 1))

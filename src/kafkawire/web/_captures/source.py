@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.requests import exchange_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,11 +103,11 @@ class CaptureSource:
         """The request and the response of an exchange, `connection/sequence`."""
         from kafkawire.inspect import Asked, explain_exchange
 
-        conn, slash, seq = item.partition("/")
-        if not slash or not conn.isdecimal() or not seq.isdecimal():
+        named = exchange_named(item)
+        if named is None:
             raise Problem(f"{item!r} is not an exchange such as 0/17", status=404)
         self._check_sizes()
-        frames = list(explain_exchange(self.reading, int(conn), int(seq)))
+        frames = list(explain_exchange(self.reading, *named))
         if not frames:
             raise Problem(f"exchange {item} is not there, or the capture lacks its bytes", status=404)
         return Document(frames, Asked(), origin=Origin(f"exchange {item} of {self.title}"))

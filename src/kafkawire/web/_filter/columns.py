@@ -20,6 +20,7 @@ import pyarrow.compute
 from kafkawire.messages.errors import ErrorLookupError, error
 from kafkawire.web._filter.language import Both, Compare, Either, Not, Word
 from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.requests import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 pc: Any = pyarrow.compute  # its stubs do not know most of these calls
 Kind = Literal["text", "number", "duration", "size", "time", "error", "flag"]
 _NUMBER: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)")
+_LONGEST: Final = 20
 _UNITS: Final[dict[str, dict[str, float]]] = {
     "duration": {"": 1, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6, "m": 6e7, "min": 6e7, "h": 3.6e9},
     "size": {
@@ -162,7 +164,7 @@ def _value(text: str, kind: Kind, term: Compare) -> Any:
         raise Problem(f"column {term.column}: {term.field} is true or false, not {text!r}", column=term.column)
     if kind == "time":
         return _moment(text, term)
-    if kind == "error" and not text.lstrip("-").isdecimal():
+    if kind == "error" and not re.fullmatch(r"-?\d{1,5}", text):
         try:
             return int(error(text.upper()).code)
         except ErrorLookupError as refusal:
@@ -174,7 +176,7 @@ def _value(text: str, kind: Kind, term: Compare) -> Any:
         raise Problem(f"column {term.column}: {term.field} needs {wanted}, not {text!r}", column=term.column)
     factor = units[match[2].lower()]
     if match[1].lstrip("-").isdecimal() and factor == int(factor):
-        number = int(match[1]) * int(factor)
+        number = int(match[1]) * int(factor) if len(match[1]) <= _LONGEST else 2**63
         if not -(2**63) <= number < 2**63:
             raise Problem(f"column {term.column}: {text} has more than 64 bits", column=term.column)
         return number
@@ -182,8 +184,9 @@ def _value(text: str, kind: Kind, term: Compare) -> Any:
 
 
 def _moment(text: str, term: Compare) -> int:
-    if text.isdecimal():
-        return int(text)
+    micro = whole_number(text)
+    if micro is not None:
+        return micro
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

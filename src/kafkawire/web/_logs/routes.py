@@ -8,8 +8,7 @@ from starlette.routing import Route
 
 from kafkawire.web._logs.source import LogSource
 from kafkawire.web._server.answers import answer, stream
-from kafkawire.web._server.problems import Problem
-from kafkawire.web._server.requests import body_of, field_in, number_in, text_in, workspace_of
+from kafkawire.web._server.requests import body_of, field_in, number_in, partition_in, text_in, workspace_of
 from kafkawire.web._server.work import events_of
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def strip(request: Request) -> Response:
     from kafkawire.web._logs.strip import marks_of
 
     source = _source(request)
-    topic, partition = request.path_params["topic"], int(request.path_params["partition"])
+    topic, partition = request.path_params["topic"], partition_in(request)
     span = (number_in(request, "from", 0), number_in(request, "to", -1))
     return answer(marks_of(source, topic, partition, span, MOST_MARKS))
 
@@ -86,7 +85,7 @@ def batches(request: Request) -> Response:
     from kafkawire.web._logs.strip import batch_rows
 
     source = _source(request)
-    topic, partition = request.path_params["topic"], int(request.path_params["partition"])
+    topic, partition = request.path_params["topic"], partition_in(request)
     start, count = max(0, number_in(request, "start")), min(max(0, number_in(request, "count", 100)), WINDOW)
     place = number_in(request, "offset", -1)
     return answer(batch_rows(source, topic, partition, text_in(request, "filter"), start, count, offset=place))
@@ -132,7 +131,7 @@ def records(request: Request) -> Response:
 def problems(request: Request) -> Response:
     """The wrong index entries and files of a partition."""
     source = _source(request)
-    topic, partition = request.path_params["topic"], int(request.path_params["partition"])
+    topic, partition = request.path_params["topic"], partition_in(request)
     rows = [
         {name: str(value) if isinstance(value, int) else value for name, value in row.items()}
         for row in source.tables["index_errors"].to_pylist()
@@ -156,8 +155,6 @@ def findings(request: Request) -> Response:
 
 def _source(request: Request) -> LogSource:
     found: LogSource = workspace_of(request).source(request.path_params["id"], LogSource)
-    if not request.path_params.get("partition", "0").isdecimal():
-        raise Problem("there is no such partition", status=404)
     return found
 
 

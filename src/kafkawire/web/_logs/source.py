@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkawire.exceptions import KafkaWireError
 from kafkawire.web._bytes.document import Document, Origin
 from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.requests import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,19 +89,19 @@ class LogSource:
 
     def batch_bytes(self, item: str) -> tuple[bytes, str]:
         """The bytes of a batch, and the topic that it belongs to."""
-        number, at, position = item.partition("@")
+        number, position = (whole_number(part) for part in item.partition("@")[::2])
         files = self.files()
-        if not at or not number.isdecimal() or not position.isdecimal() or int(number) >= len(files):
+        if number is None or position is None or number >= len(files):
             raise Problem(f"{item!r} is not a batch such as 0@61", status=404)
-        path = Path(files[int(number)])
-        if int(position) >= path.stat().st_size:
+        path = Path(files[number])
+        if position >= path.stat().st_size:
             raise Problem(f"there is nothing at {item}; the file is shorter", status=404)
         with path.open("rb") as file:
-            file.seek(int(position))
+            file.seek(position)
             head = file.read(12)
             size = int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else -1
             if not 0 < size <= LARGEST_BATCH:
-                file.seek(int(position))
+                file.seek(position)
                 return file.read(1 << 16), path.parent.name.rpartition("-")[0]
             return head + file.read(size), path.parent.name.rpartition("-")[0]
 

@@ -102,7 +102,7 @@ class Guard:
             return self._redeem(scope, path.removeprefix(_TICKETS))
         if not (path == "/api" or path.startswith("/api/")):
             return None
-        if headers.get(b"sec-fetch-site", [b"same-origin"])[0] not in (b"same-origin", b"none"):
+        if any(each not in (b"same-origin", b"none") for each in headers.get(b"sec-fetch-site", ())):
             return 403, "another site asked for this"
         given = headers.get(b"authorization", [])
         if len(given) != 1 or not hmac.compare_digest(given[0], b"Bearer " + self._token.encode()):

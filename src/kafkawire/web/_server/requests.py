@@ -1,7 +1,8 @@
 """The parts of a request of the page: its JSON body, its query, and the workspace it is about.
 
 Rules:
-- A field of the wrong kind is a Problem that names the field. Numbers of queries are decimal digits.
+- A field of the wrong kind is a Problem that names the field. Numbers of queries are decimal digits, within 64 bits.
+- A text that is not Unicode, such as half of a surrogate pair, is refused. It could not be written to a broker.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kafkawire.web._server.problems import Problem
+from kafkawire.web._server.problems import Problem, missing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -26,8 +27,11 @@ def workspace_of(request: Request) -> Workspace:
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object of the body."""
+    data = await request.body() or b"{}"
     try:
-        body = json.loads(await request.body() or b"{}")
+        body = json.loads(data)
+        if b"\\u" in data:
+            json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise Problem(f"the body is not JSON: {error}", status=400) from error
     if not isinstance(body, dict):
@@ -50,9 +54,39 @@ def number_in(request: Request, name: str, default: int = 0) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default
-    if not text.removeprefix("-").isdecimal() or len(text) > 19:
+    found = whole_number(text.removeprefix("-"))
+    if found is None:
         raise Problem(f"{name}: expected a whole number, found {text[:40]!r}", status=400)
-    return int(text)
+    return -found if text[:1] == "-" else found
+
+
+def whole_number(text: str, most: int = (1 << 63) - 1) -> int | None:
+    """The number that decimal digits say; None for other texts, and for larger numbers.
+
+    >>> whole_number("17"), whole_number("-1"), whole_number("9" * 5000)
+    (17, None, None)
+    """
+    found = int(text) if text.isdecimal() and len(text) <= len(str(most)) else most + 1
+    return found if found <= most else None
+
+
+def exchange_named(text: str) -> tuple[int, int] | None:
+    """The connection of an exchange and its number there, from a text such as `0/17`.
+
+    >>> exchange_named("0/17"), exchange_named("17")
+    ((0, 17), None)
+    """
+    connection, _, number = text.partition("/")
+    found = whole_number(connection, (1 << 23) - 1), whole_number(number, (1 << 40) - 1)
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def partition_in(request: Request) -> int:
+    """The partition of the path."""
+    found = whole_number(request.path_params["partition"], (1 << 31) - 1)
+    if found is None:
+        raise missing("this partition")
+    return found
 
 
 def text_in(request: Request, name: str, default: str = "") -> str:

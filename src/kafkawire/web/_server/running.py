@@ -88,6 +88,7 @@ class PageServer:
             uvicorn.Config(
                 self.guard,
                 log_config=None,
+                log_level="error",  # a local process could print advice to the user's terminal by odd requests
                 access_log=False,
                 lifespan="off",
                 http="h11",

@@ -13,7 +13,7 @@ const NULL = html`<span class="soft">null</span>`;
 
 /** @param {{id: string, name: string, place: any, partitions: any[], about: any}} props */
 export function Messages({ id, name, place, partitions, about }) {
-  const { q = "", from = LATEST, partition = "", tail = "", at = "" } = place.query;
+  const { q = "", from = LATEST, partition = "", tail = "", at = "", everywhere = "" } = place.query;
   const [rows, setRows] = useState([]);
   const [state, setState] = useState({});
   const [failure, setFailure] = useState(null);
@@ -31,7 +31,7 @@ export function Messages({ id, name, place, partitions, about }) {
     setState({ running: true });
     let kept = more ? rows : [], missed = 0;
     if (!more) setRows([]);
-    const body = tail ? { filter: q } : { filter: q, from: start, partition: partition === "" ? null : Number(partition), limit: q ? 200 : 500, starts: more ?? {} };
+    const body = tail ? { filter: q } : { filter: q, from: start, partition: partition === "" ? null : Number(partition), everywhere: Boolean(everywhere), limit: q ? 200 : 500, starts: more ?? {} };
     try {
       for await (const event of lines(`${base}/${tail ? "tail" : "search"}`, { body, signal: own.signal })) {
         if (own.signal.aborted) return;
@@ -51,7 +51,7 @@ export function Messages({ id, name, place, partitions, about }) {
       setState((before) => ({ ...before, running: false }));
     }
   };
-  useEffect(() => { follow(null); return () => stop.current?.abort(); }, [id, name, q, start, partition, tail, run]);
+  useEffect(() => { follow(null); return () => stop.current?.abort(); }, [id, name, q, start, partition, tail, everywhere, run]);
   const halt = () => { stop.current?.abort(); setState((before) => ({ ...before, running: false, end: "stopped" })); };
   const choose = (index) => { const one = rows[index]; if (one) refine({ at: `${one.p}/${one.o}` }); };
   const find = (text) => {
@@ -78,7 +78,7 @@ export function Messages({ id, name, place, partitions, about }) {
     : state.from ? ["Waiting for messages", "New messages appear here as they are written."] : ["Looking for the end of the topic", "Messages from there on appear here."];
   const recent = (seconds) => `@${Math.floor((Date.now() / 1000 - seconds) / 60) * 60000}`;
   return html`<div class="tools">
-      <${FilterBox} label="Search messages" value=${q} failure=${failure?.column ? failure : null} placeholder="word, or value.user.id = 42, header.trace ~ abc   /" onChange=${(text) => refine({ q: text, at: "" })} />
+      <${FilterBox} label="Search messages" value=${q} failure=${failure?.column ? failure : null} placeholder="word, or value.user.id = 42, header.trace ~ abc   /" onChange=${(text) => refine({ q: text, at: "", everywhere: "" })} />
       <select aria-label="Partition" value=${partition} onChange=${(event) => refine({ partition: event.target.value, at: "" })}><option value="">all partitions</option>${partitions.map((each) => html`<option key=${each.partition} value=${each.partition}>partition ${each.partition}</option>`)}</select>
       <select aria-label="From" value=${from} disabled=${Boolean(tail)} onChange=${(event) => refine({ from: event.target.value === LATEST ? "" : event.target.value, at: "" })}>
         <option value=${LATEST}>the latest</option><option value="start">from the start</option><option value=${recent(3600)}>the last hour</option><option value=${recent(86400)}>the last day</option>
@@ -87,6 +87,7 @@ export function Messages({ id, name, place, partitions, about }) {
       ${state.running && !tail ? html`<button onClick=${halt}>Stop</button>` : html`<button onClick=${() => setRun(run + 1)}>Again</button>`}
       ${state.end === "limit" && html`<button class="main" onClick=${() => follow(state.next)}>Go on</button>`}
       ${about.export && !tail && html`<${Menu} label="Export" items=${Object.keys(FORMS)} onPick=${(form) => download(`${base}/export`, { filter: q, from: start, partition, form: FORMS[form] })} />`}
+      ${state.keyed?.length > 0 && html`<button title="The hash of the key names it" onClick=${() => refine({ everywhere: 1 })}>Only partition ${state.keyed.join(", ")}: search all</button>`}
       <span class="soft" role="status">${said}${state.broken ? " · the answer broke off" : ""}</span></div>
     ${failure && !failure.column ? html`<${Failed} error=${failure} title="The messages cannot be read"><button onClick=${() => setRun(run + 1)}>Try again</button><//>`
       : !rows.length && nothing ? html`<${Empty} title=${nothing[0]}>${nothing[1]}<//>`
