@@ -42,8 +42,8 @@ if TYPE_CHECKING:
         place_of,
     )
     from kafkawire.inspect._diagnose.evidence import Evidence, grouped, logged_transaction
+    from kafkawire.inspect._diagnose.levels import LEVELS
     from kafkawire.inspect._diagnose.rule import (
-        LEVELS,
         Finding,
         Rule,
         about,
@@ -200,7 +200,7 @@ _SHARED = {
     "HexError": "_hexdump.hex",
     "HexInput": "_hexdump.hex",
     "HotKey": "_diagnose.aggregates",
-    "LEVELS": "_diagnose.rule",
+    "LEVELS": "_diagnose.levels",
     "LOG_SCHEMAS": "_tables.schemas",
     "LogFiles": "_diagnose.aggregates",
     "LogTransactions": "_diagnose.aggregates",

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafkawire.inspect._diagnose.aggregates import BatchAggregates, LogFiles, LogTransactions, TopicAggregates
 from kafkawire.inspect._diagnose.evidence import Evidence, log_files, log_transactions, when
+from kafkawire.inspect._diagnose.levels import LEVELS, Level
 from kafkawire.inspect._diagnose.thresholds import Thresholds
 from kafkawire.inspect._tables.rows import Rows
 from kafkawire.inspect._tables.schemas import FINDINGS
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect._diagnose.evidence import Row
 
-Level = Literal["info", "warning", "error"]
-LEVELS: Final[tuple[Level, ...]] = ("info", "warning", "error")
-"""The levels of findings, from the lowest: worth knowing, has a cost, something fails."""
 SUBJECTS: Final[Mapping[type, str]] = {
     Evidence: "captures",
     LogFiles: "log directories and segments",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.rule import Level
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78

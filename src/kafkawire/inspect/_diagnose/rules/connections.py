@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from kafkawire.inspect._diagnose.close_causes import Ranges
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.rule import Level
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _UNANSWERED: Final = ("unanswered", "no_response_expected")

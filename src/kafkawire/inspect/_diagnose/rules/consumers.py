@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.rule import Level
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _LOOPS: Final = (1, 3, 6, 74, 75, 76, 100, 103)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kafkawire.inspect._diagnose.aggregates import BatchTotals, DamagedLog
-    from kafkawire.inspect._diagnose.rule import Level
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _MOST: Final = 100

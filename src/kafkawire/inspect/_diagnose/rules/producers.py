@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
-    from kafkawire.inspect._diagnose.rule import Level
+    from kafkawire.inspect._diagnose.levels import Level
     from kafkawire.inspect._diagnose.thresholds import Thresholds
 
 _PRODUCE, _JOIN_GROUP, _INIT_PRODUCER_ID, _GROUP_HEARTBEAT = 0, 11, 22, 68
