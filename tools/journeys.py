@@ -96,9 +96,16 @@ def ask(peer: socket.socket, frame: bytes) -> bytes:
 
 @contextlib.contextmanager
 def broker_in_thread(data: str) -> Iterator[int]:
-    """The port of a broker in a thread of this process, as `kafkawire serve` runs it, with the topic `orders`."""
-    from kafkawire.broker import Broker
+    """The port of a broker in a thread of this process, as `kafkawire serve` runs it, with the topic `orders`.
 
+    It has nothing left to import, so that its requests run alone.
+    """
+    from kafkawire.broker import Broker
+    from kafkawire.broker._ops import loading
+
+    for _ in loading.load_everything():
+        pass
+    loading.DELAY_SECONDS = 3600.0  # type: ignore[misc]  # the broker would look for more in the middle of a journey
     started: Future[int] = Future()
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
