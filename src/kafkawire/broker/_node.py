@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from kafkawire.broker.groups.service import Groups
     from kafkawire.broker.share.service import Shares
     from kafkawire.broker.transactions.service import Transactions
+    from kafkawire.broker.transactions.transaction import Entry
     from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes, FileSystem
@@ -131,13 +132,11 @@ class Node:
         self.logs.configure(CLUSTER_METADATA, JOURNAL_CONFIG)
         self.changes = Changes(self)
         self.producer_ids = ProducerIds(self.id)
-        self.features = Features()
-        """The finalized levels of features: `features.level(name)`."""
+        self.features = Features()  # the finalized levels: `features.level(name)`
         self.scram_users = ScramUsers()
         self.tokens = Tokens(config, clock, self.journal, StoredTokens())
         """The delegation tokens of the journal."""
-        self.acls = Entries()
-        """The access control entries of the journal."""
+        self.acls = Entries()  # the access control entries of the journal
         self.quotas = Quotas(config, clock, StoredQuotas())
         """The quotas of the journal, and the meters of clients."""
         self.authorizer: Authorizer | None = None
@@ -146,6 +145,7 @@ class Node:
         self.moves: dict[tuple[str, int], int] = {}
         """How often the leader of a partition moved. Only tests with several brokers move leaders."""
         self.coordinators: list[Coordinator] = []  # those that were needed so far
+        self.ended: list[Entry] = []  # transactions whose end is answered, and whose markers come next
         self._is_started = False
         self.guard: Callable[[str, int], None] | None = None
         """Called before a partition is read or written, or a topic (partition -1) is described. An error that it raises

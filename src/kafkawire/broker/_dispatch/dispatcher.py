@@ -157,7 +157,7 @@ class Dispatcher:
             if isinstance(found, bytes):
                 return found
             route = found
-        if self.node.transactions.due:
+        if self.node.ended:
             self.node.transactions.finish_due()
         began = perf_counter()
         header, offset = RequestHeader.decode_prefix(frame, route.header_version, SIZE.size)

@@ -76,8 +76,6 @@ class Transactions:
         self._watchdog = Watchdog()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._timers: dict[object, Timer] = {}
-        self.due: list[Entry] = []
-        """The transactions whose end is decided and answered, and whose markers come next."""
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._coordinator)
@@ -108,7 +106,7 @@ class Transactions:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        self.due.clear()
+        self._node.ended.clear()
         for task in self._tasks:
             task.cancel()
 
@@ -192,7 +190,7 @@ class Transactions:
             if was_synced or len(change.entry.unmarked) > AT_ONCE:
                 await self._finish(change.entry)
             else:
-                self.due.append(change.entry)
+                self._node.ended.append(change.entry)
                 asyncio.get_running_loop().call_soon(self.finish_due)
 
     async def _write(self, change: Change) -> bool:
@@ -222,8 +220,8 @@ class Transactions:
 
     def finish_due(self) -> None:
         """Write the markers of the transactions that were just answered."""
-        due, self.due = self.due, []
-        for entry in due:
+        ended, self._node.ended = self._node.ended, []
+        for entry in ended:
             self._begin(self._finish(entry))
 
     def _finish_later(self, entry: Entry, delay_ms: int) -> None:
