@@ -93,9 +93,13 @@ def test_a_port_that_is_taken_leaves_the_directory_free(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_bad_settings_are_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfigError):
-        Broker(tmp_path / "data", config={"num.partitions": "many"})
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("num.partitions", "many"), ("group.consumer.assignors", "uniform,sticky"), ("group.consumer.assignors", " ")],
+)
+def test_bad_settings_are_refused_before_anything_is_opened(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"{name}: (expected|found)"):
+        Broker(tmp_path / "data", config={name: value})
     assert not (tmp_path / "data").exists()
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkawire.broker._config import group_settings
 from kafkawire.broker._config.settings import BrokerConfig, keys
 from kafkawire.broker._config.sources import from_environment, from_file, from_pairs
 from kafkawire.broker._net.listeners import Endpoint, advertised, listening
+from kafkawire.broker.groups.consumer.assignors import ASSIGNORS
 from kafkawire.log.config import LogConfig
 from kafkawire.messages.errors import InvalidConfigError
 
@@ -143,3 +145,9 @@ def test_an_address_that_cannot_work_is_refused(given: str, words: str) -> None:
     protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT"}
     with pytest.raises(InvalidConfigError, match=f"advertised.listeners: {words}"):
         advertised(BrokerConfig({**protocols, "advertised.listeners": given}), PLACES)
+
+
+def test_every_assignor_may_be_named_and_so_may_the_classes_of_kafka() -> None:
+    assert set(group_settings.ASSIGNORS) == set(ASSIGNORS)
+    given = {"group.consumer.assignors": "org.apache.kafka.coordinator.group.assignor.RangeAssignor, uniform"}
+    assert group_settings.assignors(BrokerConfig(given)) == ("range", "uniform")

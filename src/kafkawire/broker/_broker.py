@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kafkawire.broker._clock import LoopClock
+from kafkawire.broker._config.group_settings import assignors
 from kafkawire.broker._config.settings import BrokerConfig
 from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._metrics.counters import Metrics
@@ -62,6 +63,7 @@ class Broker:
         acls: Collection[Acl] = (),
     ) -> None:
         self.config = BrokerConfig(config)
+        assignors(self.config)  # refused here, because their coordinator may start much later
         self.clock = clock or LoopClock()
         self.metrics = Metrics()
         self.listeners = listening(self.config, host, port)

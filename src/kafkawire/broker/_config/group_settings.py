@@ -68,6 +68,21 @@ _WORDS: Final = {
 }
 _BY_DURATION: Final = "by_duration:"
 _UNITS: Final = {"D": 86_400_000, "H": 3_600_000, "M": 60_000, "S": 1_000}
+ASSIGNORS: Final = ("uniform", "range")
+_CLASSES: Final = {
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+
+
+def assignors(config: BrokerConfig) -> tuple[str, ...]:
+    """The names in group.consumer.assignors; Kafka's own classes may be named in full."""
+    text = config.text("group.consumer.assignors")
+    names = tuple(word.strip() for word in text.split(",") if word.strip())
+    found = tuple(_CLASSES.get(name, name) for name in names)
+    if not found or not set(found) <= set(ASSIGNORS):
+        raise InvalidConfigError(f"group.consumer.assignors: found {text!r}, expected some of {', '.join(ASSIGNORS)}")
+    return found
 
 
 def reset_duration(reset: str) -> int | None:

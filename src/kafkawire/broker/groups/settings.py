@@ -11,20 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from kafkawire.broker._config import group_settings as names
-from kafkawire.broker.groups.consumer.assignors import ASSIGNORS
 from kafkawire.broker.groups.consumer.settings import ConsumerSettings, MigrationPolicy, Timing
 from kafkawire.broker.groups.streams.settings import StreamsTiming
-from kafkawire.messages.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     from kafkawire.broker._config.group_settings import GroupConfigs
     from kafkawire.broker._config.settings import BrokerConfig
 
 _MINUTE: Final = 60_000
-_CLASSES: Final = {
-    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
-    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,7 @@ class GroupSettings:
             retention_check_ms=config.integer("offsets.retention.check.interval.ms"),
             consumer=ConsumerSettings(
                 max_size=config.integer("group.consumer.max.size"),
-                assignors=_assignors(config.text("group.consumer.assignors")),
+                assignors=names.assignors(config),
                 policy=MigrationPolicy.of(config.text("group.consumer.migration.policy")),
                 regex_refresh_ms=config.integer("group.consumer.regex.refresh.interval.ms"),
             ),
@@ -96,13 +90,3 @@ class GroupTimings:
     def _timing(self, group_id: str, session: str, interval: str, assignment: str) -> Timing:
         configs = self._configs
         return Timing(*(configs.integer(group_id, name) for name in (session, interval, assignment)))
-
-
-def _assignors(text: str) -> tuple[str, ...]:
-    """The names in group.consumer.assignors; Kafka's own classes may be named in full."""
-    names = tuple(word.strip() for word in text.split(",") if word.strip())
-    found = tuple(_CLASSES.get(name, name) for name in names)
-    unknown = [name for name in found if name not in ASSIGNORS]
-    if unknown or not found:
-        raise InvalidConfigError(f"group.consumer.assignors: found {text!r}, expected some of {', '.join(ASSIGNORS)}")
-    return found
