@@ -302,7 +302,7 @@ def parse(text: str, place: str) -> ApiSchema | MessageSchema:
 
 
 def parse_ranges(text: str, place: str) -> tuple[Versions, Versions]:
-    """The versions of a schema and its flexible versions, from its header lines alone.
+    r"""The versions of a schema and its flexible versions, from its header lines alone.
 
     >>> parse_ranges("api 26 EndTxn\nversions 0-5\nflexible 3+\nrequest\n  not read", "026_end_txn.api")
     (Versions(0, 5), Versions(3, 5))
