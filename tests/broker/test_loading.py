@@ -17,7 +17,8 @@ from kafkawire.broker._dispatch.turns import Turns
 from kafkawire.broker._metadata.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafkawire.broker._ops import loading
 from kafkawire.broker._ops.loading import Loading, load_everything
-from kafkawire.messages import api
+from kafkawire.messages import ApiVersionsRequest, api
+from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,6 +63,16 @@ asyncio.run(main())
 """
 
 
+async def ask(port: int, request: bytes) -> bytes:
+    """The bytes that a broker sends first; none if it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    answer = await reader.read(65536)
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
 def test_a_broker_listens_before_it_has_imported_what_no_request_needs() -> None:
     nothing = {"handlers": 0, "coordinators": 0, "secured": 0}
     lines = subprocess.run([sys.executable, "-c", STARTS], capture_output=True, text=True, check=True).stdout
@@ -92,6 +103,30 @@ def test_a_failed_import_is_logged_and_stops_no_request(
             return len(broker.dispatcher.turns) == 0
 
     assert asyncio.run(scenario())
+
+
+def test_a_request_whose_handler_cannot_be_loaded_is_refused_and_the_next_one_is_served(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = 18
+    refuses = Handler(api(table), "kafkawire.broker.apis.api_versions")
+    files = [OSError(24, "Too many open files")]
+
+    def load(name: str) -> None:
+        if files:
+            raise files.pop()
+
+    monkeypatch.setattr(registry, "import_module", load)
+
+    async def scenario() -> tuple[bytes, bytes]:
+        async with Broker(port=0) as broker:
+            monkeypatch.setattr(broker.dispatcher, "_apis", {**served_apis(), table: refuses})
+            request = encode_request(ApiVersionsRequest(), version=0, correlation_id=1, client_id="c")
+            return await ask(broker.port, request), await ask(broker.port, request)
+
+    first, second = asyncio.run(scenario())
+    assert (first, second[4:8]) == (b"", b"\0\0\0\1")
+    assert "ApiVersions cannot be loaded: [Errno 24] Too many open files" in caplog.text
 
 
 def test_a_broker_that_stops_loads_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:

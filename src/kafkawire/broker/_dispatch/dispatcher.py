@@ -1,8 +1,8 @@
 """From a request's frame to the parts of its response.
 
 Rules:
-- RefusedRequestError closes the connection without a response. It is raised for a header that cannot be decoded, an API
-  or version that is not served, and a body that cannot be decoded. Only ApiVersions answers an unknown version.
+- RefusedRequestError closes the connection without a response. It is raised for a header or body that cannot be
+  decoded, and an API or version that is not served or cannot be loaded. Only ApiVersions answers an unknown version.
 - Bytes after a well-formed body are ignored, as in Kafka.
 - An exception of a handler becomes the API's error response. If it is not a Kafka error, its traceback is logged.
 - Records that Produce appends may be held in memory, to be written with those of the next requests. `finish` writes
@@ -300,10 +300,8 @@ class Dispatcher:
         if authorizer is None:
             work = route.handle(self.node, call.request, context)
         else:
-            handler = route.handler
-            row = NEEDS[handler.api.name]
-            context.access = Access(authorizer, row, context.peer)
-            work = guard.serve(self.node, handler, row, call.request, context)
+            context.access = Access(authorizer, row := NEEDS[route.api.name], context.peer)
+            work = guard.serve(self.node, route.handler, row, call.request, context)
         if not isinstance(work, CoroutineType):
             return work
         try:
@@ -369,8 +367,11 @@ class Dispatcher:
         key, version = header.request_api_key, header.request_api_version
         handler = self._apis.get(key)
         if handler is not None and version in handler.versions:
-            route = self._routes[key, version] = Route(handler, version, self.metrics.of(handler.api.name))
-            return route
+            try:
+                route = self._routes[key, version] = Route(handler, version, self.metrics.of(handler.api.name))
+                return route
+            except OSError as error:
+                raise RefusedRequestError(f"{handler.api.name} cannot be loaded: {error}") from error
         if handler is None:
             raise RefusedRequestError(f"API key {key} version {version} is not served")
         if key == API_VERSIONS:
