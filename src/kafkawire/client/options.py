@@ -4,8 +4,8 @@ Rules:
 - A field of these classes is an option (`_options.declaration`). Those of TLS and SASL are in `_options.security`.
   Further names are known from librdkafka, aiokafka and Java.
 - `option_names` reads options by these names; it refuses unknown ones, and converts text.
-- `trace` has an environment variable besides, so that any program can be traced without a change to it.
-- Every option here has an effect; features that the clients do not have have no option.
+- `trace` also has an environment variable, so that any program can be traced without a change to it.
+- Every option here has an effect; a feature that the clients lack has no option.
 """
 
 from __future__ import annotations

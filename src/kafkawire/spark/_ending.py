@@ -3,8 +3,10 @@
 Rules:
 - Spark closes the connection of an idle Python worker when it stops, and after a minute without a task. The worker then
   cannot report the end of its connection, and PySpark's daemon prints the BrokenPipeError. Nothing was lost.
-- Before Spark stops, its daemons get SIGTERM, by which Spark ends them too: their workers end without a word.
-- The stack traces of workers that ended during the run are removed from the log of a session of ours, and nothing else.
+- Before Spark stops, its daemons get SIGTERM, by which Spark ends them too: their workers then end without a stack
+  trace.
+- The stack traces of workers that ended during the run are removed from the log of a session that this package started,
+  and nothing else.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `PageServer` serves a `Workspace`, which holds the inputs of the start and those that were dropped on the page. The
 commands use both; nothing here is a public interface yet.
 
-Names are loaded on first use. Nothing of Arrow is imported before a view needs it.
+Names are loaded on first use. Arrow is not imported before a view needs it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Requests for the controller of a cluster.
 
 Rules:
-- A cluster whose controller is not known, as with brokers of KRaft, gets them at any broker, which forwards them.
+- If the controller is not known, as with KRaft, any broker gets the request and forwards it.
 - A request that creates or deletes may take as long as its own timeout, so the answer is awaited for twice this time.
-- `older` is another form of the request, for brokers that do not know newer versions than the one that it comes with.
+- `older` is a version and another form of the request, for brokers that serve no version above this one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Rules:
 - Each type has an API of its own. A coordinator answers GROUP_ID_NOT_FOUND to the APIs of the other types, so they are
   asked one after the other, the classic one first.
-- A group that no API knows raises the error of the classic one. Brokers without an API are not asked by it.
+- A group that no API knows raises the error of the classic one. An API that the broker does not serve is skipped.
 """
 
 from __future__ import annotations

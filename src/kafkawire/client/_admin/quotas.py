@@ -3,7 +3,7 @@
 Rules:
 - An entity is a dict of types and names, such as {"user": "alice"} or {"user": None, "client-id": "app"}. The name None
   is the default of its type.
-- The value None removes a quota. To remove one that is not set succeeds.
+- The value None removes a quota. Removing one that is not set succeeds.
 - Keys are those of Kafka: producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate, and for
   an ip connection_creation_rate.
 """

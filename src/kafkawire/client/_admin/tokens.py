@@ -1,7 +1,7 @@
 """Delegation tokens of a cluster (KIP-48), as the admin client creates, renews, expires and lists them.
 
 Rules:
-- A token is a password for its owner, which ends. No `repr` contains it.
+- A token is a password of its owner that expires. No `repr` contains it.
 - Principals are text, such as User:alice. A name without a type means a user.
 - A broker without delegation.token.secret.key raises DELEGATION_TOKEN_AUTH_DISABLED. The connection of the admin client
   must be authenticated, and not by a token, else DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.

@@ -1,7 +1,7 @@
 """SCRAM users of a cluster, as the admin client changes and lists them.
 
 Rules:
-- The password stays here. The broker gets the salted password, of which it keeps two keys.
+- The password is never sent. The broker gets the salted password, and stores two keys that it derives from it.
 - A user has at most one credential per mechanism. Setting it replaces it.
 """
 

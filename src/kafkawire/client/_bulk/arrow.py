@@ -1,9 +1,9 @@
 """Fetched bytes as Arrow columns, in parts of limited size.
 
 Rules:
-- A chunk of uncompressed batches is decoded at once. A fetch may decompress to a thousand times its size. So of
-  compressed batches at most `MOST_STORED` bytes are decoded, and fewer after a part that grew beyond `MOST_DECODED`. A
-  part is at least one batch.
+- A chunk of uncompressed batches is decoded at once. A fetch may decompress to a thousand times its size. So at most
+  `MOST_STORED` bytes of compressed batches are decoded at once, and fewer after a part that grew beyond `MOST_DECODED`.
+  A part is at least one batch.
 - The rest of a chunk lists the aborted transactions that have not ended before it.
 - Bytes that cannot be decoded raise an error with partition and offset.
 """

@@ -1,8 +1,8 @@
 """Bulk reading: offset ranges of partitions as Arrow batches, over blocking sockets and without an event loop.
 
 Rules:
-- The broker prepares and sends the next answer while the caller works on the last (`range_fetch`). Nothing continues
-  after the iterator, however it ends.
+- The broker prepares and sends the next answer while the caller works on the last (`range_fetch`). No request outlives
+  the iterator, however it ends.
 - A range is half open: start <= offset < end. It is read to its end, or an error names the offset and the reason.
 - An offset that the log no longer has is an error (OFFSET_OUT_OF_RANGE), never a silent gap.
 """

@@ -1,7 +1,7 @@
 """The requests of one connection that have to wait until they may be sent.
 
 Rules:
-- They are sent in the order in which they came. A request that comes while others wait waits behind them.
+- They are sent in the order in which they came. A request that comes while others wait queues behind them.
 - A waiter that is let through counts as granted until it has sent, so that no other request takes its place.
 - A waiter that was cancelled is skipped, and passes its turn on.
 - When the connection ends, every waiter gets the reason.

@@ -3,8 +3,8 @@
 Rules:
 - A certificate that one side refuses is an AuthenticationFailedError, which is not retried, as in Java. The same holds
   for a handshake without a common version of TLS or cipher suite.
-- In TLS 1.3 the broker judges the certificate of the client after the client's handshake is over. Its alert arrives in
-  place of the first answer.
+- In TLS 1.3 the broker verifies the certificate of the client after the client's handshake is over. Its alert arrives
+  in place of the first answer.
 - Any other failure of TLS may be temporary. A connection that ends during the handshake may be to a plaintext listener.
 """
 

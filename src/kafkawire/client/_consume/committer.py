@@ -1,4 +1,4 @@
-"""The offsets that a consumer commits for its group, by call and by itself, and those that it reads.
+"""The offsets that a consumer commits for its group, on request and automatically, and those that it reads.
 
 Rules:
 - A commit names the member and its generation or epoch, so that the coordinator can refuse a late one.

@@ -4,8 +4,8 @@ Rules:
 - A partition is fetched while it has room for a chunk: one that the application works on and one that waits.
 - While one partition of a broker is full, its others are not fetched either. A long poll for them would delay the full
   one once it has room. This does not apply while the application waits for records.
-- A partition that waits after an error is fetched when its wait ends. A refresh of metadata does not see to that: one
-  that began before the error may end before the wait.
+- A partition that waits after an error is fetched when its wait ends. A refresh of metadata does not trigger this
+  fetch, because a refresh that began before the error may end before the wait.
 - The answer for a partition that moved meanwhile (a seek, another assignment) is dropped.
 - A fetch carries the epoch of the last batch. If the leader's log has this epoch only up to an earlier offset, it was
   truncated there (KIP-320). The consumer goes back to that offset, or raises an error.

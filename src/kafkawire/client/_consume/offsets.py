@@ -1,8 +1,8 @@
-"""Offsets of partitions, asked of their leaders: where they begin and end, and where a time lies in them (ListOffsets).
+"""Offsets of partitions, looked up at their leaders (ListOffsets): the start, the end, the first since a time.
 
 Rules:
 - All partitions of one leader are in one request, each with the leader epoch that is known. All leaders are asked, so
-  that a partition without a leader, or a broker that is gone, delays no other.
+  that a partition without a leader, or a broker that is gone, does not delay the others.
 - A time after the last record has no offset: the broker answers -1, and the result is None.
 - Every partition that was asked for has a result. A partition that the broker leaves out is an error; a partition that
   was not asked for is ignored.

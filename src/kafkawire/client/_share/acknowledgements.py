@@ -1,4 +1,4 @@
-"""Records that a share consumer has acquired, and what the application said of them.
+"""Records that a share consumer has acquired, and the acknowledgements of the application.
 
 Pure: no I/O and no clock.
 

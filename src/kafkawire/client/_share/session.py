@@ -4,7 +4,7 @@ Pure: no I/O and no clock.
 
 Rules:
 - The first fetch has epoch 0, names all partitions and carries no acknowledgements. Later requests name what changed.
-- Every answered request advances the epoch, of fetches and of acknowledgements alike; after the last one comes 1.
+- Every answered request advances the epoch, of fetches and of acknowledgements alike; after the largest epoch comes 1.
 - A session belongs to its connection. A session that failed is replaced, and the records acquired in it are released.
 """
 

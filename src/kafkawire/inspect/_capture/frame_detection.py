@@ -10,7 +10,7 @@ Rules:
 - A response is plausible if its correlation id is that of an earlier request and its body decodes as the response.
 - At the start of a run, a chain of lengths that leads to a plausible response makes the whole chain plausible.
 - A frame that does not end within the run is not plausible, because its bytes cannot be checked.
-- A stream with very many places that look like frames and are none is given up, because it is not Kafka's.
+- A stream is given up if very many places look like frames and are not, because the stream is not Kafka's.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Rules:
 - A rule is a pure function of one subject and the thresholds; it yields findings. `over` names the type of the subject.
 - `@rule` declares the id of the findings, their worst level, one line for the documentation, and the thresholds that
   the function compares with. A function that reports several ids has one decorator per id.
-- A rule in a module of `rules` is built in: being there is enough. `kafkawire diagnose`, `find_incidents`, Spark's
+- Every rule in a module of `rules` is built in; no list names them. `kafkawire diagnose`, `find_incidents`, Spark's
   diagnosis and the pipeline run these rules, and the tables of docs/inspect.md are generated from them.
 - A finding names its rule, its level, its certainty, the client, the exchanges that prove it, and what to do.
 - Findings of one rule about one entity of one connection have one cause, and become one finding.

@@ -1,7 +1,7 @@
 """Bytes explained as the caller asks for it: as a request, a response, a message, record batches, or by a guess.
 
 Rules:
-- Without a kind, the bytes are requests or record batches if they look like it. `note` says for what they were taken.
+- Without a kind, the bytes are requests or record batches if they look like it. `note` says what they were taken for.
 - A response needs its API and its version, because it contains neither.
 - The repair of damaged bytes reads them in the same way.
 """

@@ -5,8 +5,8 @@ Rules:
   it may be the header of a link: Ethernet, Linux cooked (any), BSD loopback, or none.
 - A dump is one of packets if its first packet and at least half of its parts are. The other parts (reassembled or
   decrypted data, which tshark prints too) are left out.
-- The packets become a capture without link headers, in the order of the dump, one microsecond apart. So one code
-  reassembles, cuts and matches them.
+- The packets become a capture without link headers, in the order of the dump, one microsecond apart. So the code for
+  captures reassembles, cuts and matches them.
 """
 
 from __future__ import annotations

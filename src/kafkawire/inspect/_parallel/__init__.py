@@ -1,1 +1,1 @@
-"""Captures read by many: how they are divided, and what each part gives."""
+"""Captures read by several workers: how they are divided, and what each part gives."""

@@ -1,7 +1,8 @@
 """Column names before 0.2, which readers accept for one release.
 
 Rules:
-- An old name gives the values of before: times in milliseconds, null for header fields that a batch does not have.
+- A column with an old name has its old values: times in milliseconds, null for header fields that a batch does not
+  have.
 - Every use of an old name raises a DeprecationWarning that names the new one.
 - Tables have old names only on request: in `columns` of the Arrow readers, and in a schema on Spark.
 """

@@ -4,9 +4,9 @@ Rules:
 - Transactions are ended at the same time, at most `_AT_ONCE` of them, so that readers see little of half a batch.
 - INVALID_TXN_STATE, PRODUCER_FENCED and INVALID_PRODUCER_EPOCH say that a transaction was aborted. An unknown
   transactional id, or another producer id, says nothing: the cluster has forgotten the transaction.
-- The driver opens the administration with every batch. It knows the brokers of the cluster and not its topics, because
+- The driver opens the administration for every batch. It reads the brokers of the cluster but not its topics, because
   the metadata of all topics may be large.
-- To abort what remains is tidying: its errors are logged, because open transactions end by their timeout.
+- Errors while it aborts the remaining transactions are only logged, because open transactions end by their timeout.
 - A process keeps the log of decisions of a named sink from batch to batch, with its connections, for the last `_KEPT`
   sinks. After an error a log is closed, and read again by the next batch.
 """

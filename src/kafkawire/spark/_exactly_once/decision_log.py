@@ -1,8 +1,8 @@
 """The decisions of sinks, in a compacted topic of the cluster that they write to.
 
 Rules:
-- A record has the name of a sink as its key and a decision as its value, null if the sink is forgotten. The last one
-  of a key holds.
+- A record has the name of a sink as its key and a decision as its value, null if the sink is forgotten. The last record
+  of a key counts.
 - A decision is written in a transaction of the driver's transactional id, which one process at a time owns. The
   transaction of a process that was fenced is aborted before the next one reads.
 - The log is read up to its end, not up to the first open transaction, because the driver of another sink may have one

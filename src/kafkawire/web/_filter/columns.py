@@ -2,7 +2,7 @@
 
 Rules:
 - A field has a kind, which says how its values are written: durations and sizes have units, errors have names.
-- Null fits no comparison but `!=` and `!~`.
+- Null matches only `!=` and `!~`.
 - The values of a dictionary are compared once each, and not once per row.
 - Regular expressions are those of RE2, whose time is linear, so a filter cannot stop the server.
 """

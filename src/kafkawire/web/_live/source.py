@@ -2,9 +2,9 @@
 
 Rules:
 - The latest MOST exchanges are kept, and at most MOST_BYTES of their frames. Older ones leave, and are counted.
-- The tables are rebuilt when a page asks for them, at most every REMAKE_SECONDS.
+- The tables are rebuilt when a page asks for them, but not within REMAKE_SECONDS after a rebuild. After a long rebuild
+  the rest is REST times its duration.
 - Exchanges come from one thread, and are read by others.
-- The tables are made again when a page asks, after a rest of REST times as long as that took.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A partition as a strip of batches, and the list of its batches.
 
 Rules:
-- The width of a mark is its bytes. Neighbours are merged until at most so many marks are left; a mark with a fault, a
-  control batch or an offset gap keeps its sign.
+- The width of a mark is its bytes. Neighbours are merged until at most the requested number of marks is left; a mark
+  with a fault, a control batch or an offset gap keeps its sign.
 - Positions on the strip count the bytes of all segments, one after the other.
 """
 

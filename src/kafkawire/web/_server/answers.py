@@ -1,8 +1,8 @@
 """Answers of the page: JSON, lines of JSON while work goes on, and raw bytes.
 
 Rules:
-- Numbers that may be larger than 2**53 are sent as strings; each room does so for its own fields.
-- A stream ends with a line `{"end": ...}`. A stream that breaks off has no such line, so the page can tell.
+- Numbers that may be larger than 2**53 are sent as strings; each view does so for its own fields.
+- A stream ends with a line `{"end": ...}`. A stream that breaks off has no such line, so the page recognises it.
 - A stream whose reader is gone is cancelled: its generator is closed.
 """
 

@@ -1,7 +1,7 @@
 """The application: routes, static files, uploads, and how errors are answered.
 
 Rules:
-- The rooms bring their routes. A room is imported when it is first asked, so that the server listens at once.
+- Each package of a view has its routes. It is imported at its first request, so that the server listens at once.
 - Static files come from the package (`static.py`). The page itself has no data in it.
 """
 

@@ -1,1 +1,1 @@
-"""The built-in rules, one module per subject. A module here is found by its being here."""
+"""The built-in rules, one module per subject. Every module here is loaded; no list names them."""
