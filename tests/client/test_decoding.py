@@ -232,6 +232,17 @@ def test_any_damaged_byte_gives_what_batch_by_batch_gives() -> None:
         assert everything(part, decode_chunk) == everything(part, _decode), at
 
 
+def test_a_batch_at_the_last_offset_gives_what_batch_by_batch_gives() -> None:
+    last = 2**63 - 1
+    moved = (last - 1).to_bytes(8, "big") + batch(0, b"a", b"b")[8:]  # the CRC does not cover the offset
+    damaged = batch(5, b"c")[:-1] + b"!"
+    part = chunk(moved + damaged, position=last - 1)
+    found = everything(part, decode_chunk)
+    assert found == everything(part, _decode)
+    assert [record.offset for record in found[:2]] == [last - 1, last]
+    assert found[2][0] == 5
+
+
 def test_a_run_ends_with_the_batch_that_gives_enough_records() -> None:
     data = b"".join(batch(number * 10, *[b"v"] * 10) for number in range(8))
     records, rest = decode_chunk(chunk(data), PLACE, ConsumerOptions(), 25)

@@ -15,6 +15,7 @@ import pytest
 
 from kafkawire.client import ConsumerRecord
 from kafkawire.records import BatchBuilder, consumer_records, read_batches
+from kafkawire.records._kernel import consumer_records as python_form
 
 pytestmark = pytest.mark.twin
 
@@ -160,3 +161,10 @@ def test_many_records_are_made_and_freed_in_any_order() -> None:
         gc.collect(0)
     assert {each.value for each in kept} == {b"v", *range(20)}
     assert all(each[:2] == ("orders", 3) and each.headers[0] == ("trace", b"1") for each in kept)
+
+
+def test_both_forms_of_the_class_have_the_same_names() -> None:
+    forms: tuple[Any, Any] = (python_form.ConsumerRecord, type(decoded()[0]))
+    first, second = ({name for name in dir(form) if not name.startswith("__")} for form in forms)
+    assert first == second
+    assert all(form._fields == form.__match_args__ == NAMES for form in forms)

@@ -10,6 +10,7 @@ Rules:
 - When a connection closes, all of its waiters fail at once with the reason.
 - After a throttled answer the client sends nothing for as long as the broker asks.
 - A connection with a trace reports every request, every answer and its end (`client/_trace`).
+- A transport is whatever the loop of the application gives: those of uvloop are not instances of asyncio's classes.
 - A request without an answer counts as sent when the system has all of it: `close` discards bytes that still wait here.
 """
 
@@ -20,7 +21,7 @@ import math
 import socket
 from abc import abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from kafkawire.client._cluster.handshake import needs_token, shake_hands
 from kafkawire.client._cluster.oauth import OAuthToken, fetch_token
@@ -363,8 +364,7 @@ class Connection(BaseConnection, asyncio.BufferedProtocol):
             self._next_turn()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = transport = cast("asyncio.Transport", transport)
         wire = transport.get_extra_info("socket")
         if wire is not None and wire.family in (socket.AF_INET, socket.AF_INET6):
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

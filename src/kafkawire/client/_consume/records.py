@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafkawire.records import Batch
 
 _ENOUGH: Final = 16 * 1024 * 1024
+_LAST_OFFSET: Final = 2**63 - 1
 ConsumerRecord = consumer_records.ConsumerRecord
 _NAMED_BY_TOPIC: Final = 12  # the last version of Fetch that names topics instead of their ids
 
@@ -77,7 +78,7 @@ def decode_chunk(
     chunk: Chunk, partition: TopicPartition, options: ConsumerOptions, most: int = sys.maxsize
 ) -> tuple[list[ConsumerRecord], Chunk | None]:
     """Records from the start of a chunk, up to the batch that gives `most` or enough of them, and the rest of it."""
-    if not chunk.aborted:
+    if not chunk.aborted and chunk.position <= _LAST_OFFSET:
         records, end, position = consumer_records.plain_records(
             chunk.records, chunk.position, options.check_crcs, most, _ENOUGH, *partition
         )

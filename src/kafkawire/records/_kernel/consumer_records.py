@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,8 @@ EACH: Final = 200
 @dataclass(frozen=True, slots=True, order=True)
 class ConsumerRecord:
     """A record and its place."""
+
+    _fields: ClassVar[tuple[str, ...]] = FIELDS
 
     topic: str
     partition: int
