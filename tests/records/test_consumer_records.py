@@ -151,6 +151,18 @@ def test_a_record_in_a_cycle_is_collected(record: ConsumerRecord) -> None:
     assert watched() is None
 
 
+def test_a_long_chain_of_records_is_freed() -> None:
+    code = (
+        "from kafkawire.client import ConsumerRecord\n"
+        "chain = None\n"
+        "for _ in range(1_000_000): chain = ConsumerRecord('orders', 0, 7, 0, 0, None, chain, ())\n"
+        "del chain\n"
+        "print('freed')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert run.stdout == b"freed\n"
+
+
 def test_many_records_are_made_and_freed_in_any_order() -> None:
     kept: list[ConsumerRecord] = []
     for turn in range(20):

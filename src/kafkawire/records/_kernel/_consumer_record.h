@@ -1,7 +1,8 @@
 /* A record with its place as an object: a head and nine references, which are set once.
  * A record that was decoded here is not an object of the garbage collector, because bytes, strings and integers cannot
  * refer back to it. It has no head for the collector, and does not bring the next collection closer. Records that the
- * constructor made may hold any object, and are collected. */
+ * constructor made may hold any object, and are collected. They may hold each other in a chain of any length, which is
+ * freed without recursion (Py_TRASHCAN). */
 #ifndef KW_CONSUMER_RECORD_H
 #define KW_CONSUMER_RECORD_H
 #include "_object.h"
@@ -47,15 +48,26 @@ static inline PyObject *kw_placed_object(const kw_place *place, const kw_record 
 
 static int kw_is_collected(PyObject *self) { return !((kw_placed *)self)->is_decoded; }
 
+static void kw_drop_fields(kw_placed *object) {
+    int i;
+    for (i = 0; i < KW_FIELDS; i++) Py_XDECREF(object->fields[i]);
+}
+
 static void kw_drop_placed(PyObject *self) {
     kw_placed *object = (kw_placed *)self;
     PyTypeObject *cls = Py_TYPE(self);
-    int i;
-    if (!object->is_decoded) PyObject_GC_UnTrack(self);
-    for (i = 0; i < KW_FIELDS; i++) Py_XDECREF(object->fields[i]);
-    if (object->is_decoded) PyObject_Free(self);
-    else PyObject_GC_Del(self);
-    if (cls->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(cls); /* as its instances hold it */
+    if (object->is_decoded) {
+        kw_drop_fields(object);
+        PyObject_Free(self);
+        if (cls->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(cls); /* as its instances hold it */
+        return;
+    }
+    PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, kw_drop_placed)
+    kw_drop_fields(object);
+    PyObject_GC_Del(self);
+    if (cls->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(cls);
+    Py_TRASHCAN_END
 }
 
 /* Let a class of this layout have instances of both kinds. */

@@ -3,7 +3,7 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.object cimport PyObject, PyObject_RichCompare
+from cpython.object cimport PyObject, PyObject_RichCompare, PyTypeObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t
 
 from kafkawire.records._kernel._kernel cimport RecordIterator, open_records, read_headers
@@ -12,7 +12,7 @@ from kafkawire.records._kernel._record cimport *
 
 cdef extern from "_consumer_record.h":
     ctypedef struct kw_place:
-        PyObject *cls
+        PyTypeObject *cls
         PyObject *topic
         PyObject *partition
         PyObject *timestamp_type
@@ -125,7 +125,7 @@ def build_records(records, topic, partition, timestamp_type, leader_epoch):
     cdef list found = []
     cdef kw_place place
     if type(records) is RecordIterator:
-        place.cls, place.topic, place.partition = <PyObject *> ConsumerRecord, <PyObject *> topic, <PyObject *> partition
+        place.cls, place.topic, place.partition = <PyTypeObject *> ConsumerRecord, <PyObject *> topic, <PyObject *> partition
         place.timestamp_type, place.leader_epoch = <PyObject *> timestamp_type, <PyObject *> leader_epoch
         add_records(found, records, &place, INT64_MIN)
         return found
@@ -154,7 +154,7 @@ def plain_records(buffer, int64_t first, bint verify, Py_ssize_t most, int64_t e
     cdef object stamp_type, epoch
     cdef list found = []
     cdef RecordIterator iterator
-    place.cls, place.topic, place.partition = <PyObject *> ConsumerRecord, <PyObject *> topic, <PyObject *> partition
+    place.cls, place.topic, place.partition = <PyTypeObject *> ConsumerRecord, <PyObject *> topic, <PyObject *> partition
     PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
     try:
         while len(found) < most and taken < enough:
