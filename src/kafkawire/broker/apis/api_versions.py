@@ -7,6 +7,7 @@ Rules:
   letter or digit; else INVALID_REQUEST.
 - v5 has the cluster and the node that the client expects here, both or neither (else INVALID_REQUEST). Any other broker
   answers REBOOTSTRAP_REQUIRED, and the client starts again from its bootstrap servers (KIP-1242).
+- The lists are kept and shared by responses, so nothing may change them.
 - v3+ lists the features of `_metadata.features`. Clients of v3 refuse a supported range that begins at 0, so it is left
   out below v4 (KAFKA-17011).
 """
@@ -14,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.broker._dispatch.registry import RequestContext, served_apis, serves
@@ -23,10 +24,13 @@ from kafkawire.messages.errors import InvalidRequestError, RebootstrapRequiredEr
 from kafkawire.wire import answer_supported
 
 if TYPE_CHECKING:
+    from kafkawire.broker._metadata.features import Feature
     from kafkawire.broker._node import Node
     from kafkawire.messages import ApiVersionsRequest
 
 UNKNOWN_NODE: Final = -1
+MOST_KEPT: Final = 64
+"""The lists of features that are kept between requests."""
 TELEMETRY: Final = ("GetTelemetrySubscriptions", "PushTelemetry")
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -44,18 +48,9 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
         context.peer.session.versions_answered()
     return ApiVersionsResponse(
         api_keys=_listed(with_telemetry=node.telemetry.is_on).api_keys,
-        supported_features=[
-            ApiVersionsResponse.SupportedFeatureKey(
-                name=feature.name, min_version=feature.lowest, max_version=feature.highest
-            )
-            for feature in node.features.supported.values()
-            if feature.lowest > 0 or context.version >= 4
-        ],
+        supported_features=_supported(tuple(node.features.supported.values()), with_zero=context.version >= 4),
         finalized_features_epoch=node.features.epoch,
-        finalized_features=[
-            ApiVersionsResponse.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in node.features.finalized.items()
-        ],
+        finalized_features=_finalized(tuple(node.features.finalized.items())),
     )
 
 
@@ -66,6 +61,25 @@ def _check_destination(node: Node, request: ApiVersionsRequest) -> None:
     if request.cluster_id is not None and (request.cluster_id, request.node_id) != (node.cluster_id, node.id):
         words = f"node {request.node_id} of cluster {request.cluster_id!r} is expected here"
         raise RebootstrapRequiredError(f"{words}, this is node {node.id} of {node.cluster_id!r}")
+
+
+@lru_cache(MOST_KEPT)
+def _supported(features: tuple[Feature, ...], *, with_zero: bool) -> list[ApiVersionsResponse.SupportedFeatureKey]:
+    return [
+        ApiVersionsResponse.SupportedFeatureKey(
+            name=feature.name, min_version=feature.lowest, max_version=feature.highest
+        )
+        for feature in features
+        if feature.lowest > 0 or with_zero
+    ]
+
+
+@lru_cache(MOST_KEPT)
+def _finalized(levels: tuple[tuple[str, int], ...]) -> list[ApiVersionsResponse.FinalizedFeatureKey]:
+    return [
+        ApiVersionsResponse.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+        for name, level in levels
+    ]
 
 
 @cache
