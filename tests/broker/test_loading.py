@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -150,6 +151,19 @@ def test_a_broker_that_stops_loads_nothing_more(monkeypatch: pytest.MonkeyPatch)
         assert 0 < count == len(loaded)
 
     asyncio.run(scenario())
+
+
+def test_a_list_of_apis_that_cannot_be_read_is_refused_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(path: object) -> list[str]:
+        raise OSError(24, "Too many open files")
+
+    known = set(served_apis())
+    served_apis.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", fails)
+        with pytest.raises(RegistrationError, match=r"kafkawire\.broker\.apis has no files that can be listed"):
+            served_apis()
+    assert set(served_apis()) == known
 
 
 def test_a_file_that_serves_another_api_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,6 +277,8 @@ def served_apis() -> Mapping[int, Handler]:
     """Every API that has a file, by key."""
     package = import_module("kafkawire.broker.apis")
     files = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    if not files:  # pkgutil hides the error of a directory that it cannot list
+        raise RegistrationError(f"{package.__name__} has no files that can be listed")
     handlers = [Handler(api(camel_case(name)), f"{package.__name__}.{name}") for name in files]
     return {each.api.key: each for each in sorted(handlers, key=lambda each: each.api.key)}
 
