@@ -17,6 +17,7 @@ from tests.broker.transactions.scenario import (
     write,
 )
 
+from kafkawire.broker._dispatch.turns import TurnBudget
 from kafkawire.broker.transactions.states import State
 from kafkawire.messages import (
     EndTxnRequest,
@@ -50,6 +51,25 @@ def test_setting_the_clock_removes_no_id(open_node: Callable[..., Node], clock: 
     clock.set(30 * 86_400_000)
     pass_time(node, clock, 2 * 3_600_000)
     assert producer.state == "Empty"
+
+
+def test_the_markers_of_overdue_transactions_belong_to_the_turns_that_abort_them(
+    node: Node, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(start(node))
+    producers = [producer_of(node, name) for name in "abc"]
+    for each in producers:
+        write(each, b"v")
+    left: list[int] = []
+
+    async def note(budget: TurnBudget) -> None:
+        left.append(len(node.ended))
+
+    monkeypatch.setattr(TurnBudget, "yield_if_due", note)
+    pass_time(node, clock, 80_000)
+    assert [each.state for each in producers] == ["CompleteAbort"] * 3
+    assert len(left) >= 3
+    assert set(left) == {0}
 
 
 def test_a_producer_id_of_the_log_is_not_given_out_again(node: Node, open_node: Callable[..., Node]) -> None:

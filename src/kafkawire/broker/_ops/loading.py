@@ -3,6 +3,7 @@
 Rules:
 - A broker listens before the handlers of its APIs are imported, because this takes longer than everything else that it
   does at its start. The first request of an API imports its handler, which takes a few milliseconds.
+  The first request that needs the coordinator of groups takes about 50.
 - From DELAY_SECONDS after the start on, the remaining modules are imported in turns with requests. Later requests then
   do not wait for an import, and need no descriptor for it.
 - A failure, such as a lack of descriptors, is logged. The request that needs the module tries again.

@@ -247,6 +247,7 @@ class Transactions:
         if change is not None:
             try:
                 await self._carry_out(change)
+                self.finish_due()  # the markers belong to this turn, because no client waits
             except KafkaError as error:
                 _log.warning("%s", error)
 
