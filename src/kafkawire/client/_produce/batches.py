@@ -15,6 +15,7 @@ Rules:
   batches before the next one begins, so their memory would go back to the system each time.
 - Only memory for the largest batch is kept, up to KEPT bytes. A batch that would use little of it gets its own.
 - Memory that anything still refers to (a sink of the trace, bytes that a transport has not sent) is not used again.
+  The longest free is used first: the request that was just answered still refers to its own, until its call ends.
 """
 
 from __future__ import annotations
@@ -112,14 +113,14 @@ class BatchMemory:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._free: list[bytearray] = []
+        self._free: deque[bytearray] = deque()
 
     def take(self, size: int) -> bytearray:
         """Memory of at least this many bytes, with any content."""
         if not self._size // _LEAST_USE <= size <= self._size:
             return bytearray(size)
         while self._free:
-            space = self._free.pop()
+            space = self._free.popleft()
             try:
                 space.append(space.pop())  # refused while a view of it exists
             except BufferError:
