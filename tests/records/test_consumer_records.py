@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -116,6 +117,19 @@ def test_a_record_is_matched_by_position_and_name(record: ConsumerRecord) -> Non
     match record:
         case ConsumerRecord("orders", partition, offset=offset):
             assert (partition, offset) == (3, 7)
+        case _:
+            pytest.fail("not matched")
+
+
+def test_a_record_is_a_sequence_as_a_named_tuple_is(record: ConsumerRecord) -> None:
+    assert isinstance(record, Sequence)
+    assert (record.index(7), record.count(0), record.count(8)) == (2, 1, 0)
+    with pytest.raises(ValueError, match="not in tuple"):
+        record.index("orders", 1)
+    subject: object = record
+    match subject:
+        case [topic, partition, *_]:
+            assert (topic, partition) == ("orders", 3)
         case _:
             pytest.fail("not matched")
 

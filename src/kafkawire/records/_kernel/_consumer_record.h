@@ -88,6 +88,7 @@ static int kw_adopt_placed(PyTypeObject *cls) {
     if (kw_show_fields(cls, members, KW_FIELDS, sizeof(kw_placed))) return -1;
     cls->tp_dealloc = kw_drop_placed;
     cls->tp_is_gc = kw_is_collected;
+    cls->tp_flags |= Py_TPFLAGS_SEQUENCE; /* for `match`, as Sequence.register does for a class of Python */
     return 0;
 }
 #endif

@@ -22,6 +22,8 @@ cdef extern from "_consumer_record.h":
     int kw_adopt_placed(type cls) except -1
 
 
+from collections.abc import Sequence
+
 from kafkawire.records._kernel.consumer_records import EACH, FIELDS, restored
 from kafkawire.records._kernel.twins import decompression
 from kafkawire.records.compression import MAX_DECOMPRESSED
@@ -77,6 +79,14 @@ cdef class ConsumerRecord:
     def __getitem__(self, at):
         return row(self)[at]
 
+    def index(self, value, *bounds):
+        """The place of the first field with this value, as of a tuple."""
+        return row(self).index(value, *bounds)
+
+    def count(self, value):
+        """How many fields have this value."""
+        return row(self).count(value)
+
     def _asdict(self):
         """The fields by name."""
         return dict(zip(FIELDS, row(self)))
@@ -104,6 +114,7 @@ cdef class ConsumerRecord:
 
 kw_crc_init()
 kw_adopt_placed(ConsumerRecord)
+Sequence.register(ConsumerRecord)
 
 
 cdef tuple row(ConsumerRecord record):

@@ -2,7 +2,7 @@
 
 Rules:
 - A record behaves as a named tuple of its fields, but it is none: the garbage collector would visit every tuple, which
-  costs more than decoding it.
+  costs more than decoding it. It is a sequence with `_fields`, by which libraries that make tables know its columns.
 - Records are equal to records only, and are ordered by their fields.
 - A pickled record may be read in either form.
 - Most batches are plain: of the newest format, and without a fault. The compiled form decodes them in one pass over
@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -57,6 +58,14 @@ class ConsumerRecord:
     def __getitem__(self, at: Any) -> Any:
         return tuple(self)[at]
 
+    def index(self, value: Any, *bounds: int) -> int:
+        """The place of the first field with this value, as of a tuple."""
+        return tuple(self).index(value, *bounds)
+
+    def count(self, value: Any) -> int:
+        """How many fields have this value."""
+        return tuple(self).count(value)
+
     def _asdict(self) -> dict[str, Any]:
         """The fields by name."""
         return dict(zip(FIELDS, self, strict=True))
@@ -78,6 +87,9 @@ class ConsumerRecord:
     def last_header(self, name: str, default: bytes | None = None) -> bytes | None:
         """As `header`, of the last header with the name, which counts if a program replaced a header by adding one."""
         return next((value for key, value in reversed(self.headers) if key == name), default)
+
+
+Sequence.register(ConsumerRecord)
 
 
 def restored(*fields: Any) -> Any:
