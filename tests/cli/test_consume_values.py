@@ -95,6 +95,18 @@ def test_bare_values_have_the_schema_of_a_file(
     assert json.loads(capsys.readouterr().out) == {"id": 7}
 
 
+@pytest.mark.parametrize("options", [["-K", " "], ["-J"]])
+def test_half_of_a_surrogate_pair_is_printed_escaped(
+    kafka_broker: RunningBroker, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kafka_broker.create_topic("orders")
+    kafka_broker.produce("orders", b'{"s": "\\ud800"}', b'"\\ud800"')
+    assert consume(kafka_broker, "-s", "json", *options) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)["payload"] if "-J" in options else json.loads(line.removeprefix("\\ud800 "))
+    assert found == {"s": "\ud800"}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -157,6 +157,13 @@ HOSTILE: dict[str, Callable[[], dict[str, Any]]] = {
     "deep Avro": lambda: {"schema": nested(1000)},
     "deep Protobuf": lambda: {"schema": "message A {" * 5000 + "}" * 5000, "schemaType": "PROTOBUF"},
     "deep JSON Schema": lambda: {"schema": '{"items":' * 1000 + "{}" + "}" * 1000, "schemaType": "JSON"},
+    "half of a surrogate pair": lambda: {"schema": '{"type":"enum","name":"E","symbols":["A"],"doc":"\ud800"}'},
+    "half of an escaped pair": lambda: {"schema": '{"type":"enum","name":"E","symbols":["A"],"doc":"\\uD800"}'},
+    "a reference to half of a pair": lambda: {
+        "schema": '"string"',
+        "references": [{"name": "\ud800", "subject": "\ud800", "version": 1}],
+    },
+    "a number that JSON does not have": lambda: {"schema": '{"type":"array","items":"int","default":NaN}'},
     "a file of the system": lambda: {
         "schema": 'import "google/protobuf/../../os.proto";',
         "schemaType": "PROTOBUF",

@@ -3,6 +3,7 @@
 Rules:
 - Several URLs are tried in their order, the one that answered last first. A failed connection, and a status of 5xx,
   lead to the next, and after the last to another round, ROUNDS times.
+- A URL whose whole answer does not arrive within the timeout is not tried again, so that rounds do not multiply it.
 - An answer larger than MOST_BYTES is refused.
 - One request runs at a time; threads share the connection. A fork and a pickle begin without one.
 """
@@ -15,12 +16,18 @@ import json
 import os
 import ssl
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, Final
+from socket import SHUT_RDWR
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from kafkawire.values.errors import RegistryError, UnknownSchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socket import socket
 
 ROUNDS: Final = 3
 MOST_BYTES: Final = 32 * 1024 * 1024
@@ -105,17 +112,19 @@ class Connection:
         """The JSON of a response; an error of the registry raises."""
         with self._lock:
             failures: list[str] = []
+            numbers = [(self._first + step) % len(self._access.urls) for step in range(len(self._access.urls))]
             for attempt in range(ROUNDS):
-                if attempt:
+                if attempt and numbers:
                     time.sleep(_PAUSE * 2**attempt)
-                for step in range(len(self._access.urls)):
-                    number = (self._first + step) % len(self._access.urls)
+                for number in tuple(numbers):
                     url = self._access.urls[number]
                     try:
                         status, data = self._send(url, method, path, body)
                     except (OSError, http.client.HTTPException) as error:
                         self._drop()
                         failures.append(f"{_shown(url)}: {str(error) or type(error).__name__}")
+                        if isinstance(error, TimeoutError):
+                            numbers.remove(number)
                         if isinstance(error, ssl.SSLCertVerificationError):
                             break
                         continue
@@ -131,23 +140,30 @@ class Connection:
         headers = {"Accept": f"{_CONTENT_TYPE}, application/json", **self._access.authorization(url)}
         if data is not None:
             headers["Content-Type"] = _CONTENT_TYPE
+        target = parts.path.rstrip("/") + path
         is_reused = self._open is not None and self._open[:2] == (os.getpid(), url)
-        connection = self._connection(url)
         try:
-            connection.request(method, parts.path.rstrip("/") + path, data, headers)
-            response = connection.getresponse()
-        except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
+            status, found = self._exchange(url, method, target, data, headers)
+        except ConnectionError:
             if not is_reused:
                 raise
             self._drop()  # the server closed the idle connection
-            connection = self._connection(url)
-            connection.request(method, parts.path.rstrip("/") + path, data, headers)
-            response = connection.getresponse()
-        found = response.read(MOST_BYTES + 1)
+            status, found = self._exchange(url, method, target, data, headers)
         if len(found) > MOST_BYTES:
             self._drop()
             raise RegistryError(f"{_shown(url)}: the answer is larger than {MOST_BYTES} bytes")
-        return response.status, found
+        return status, found
+
+    def _exchange(
+        self, url: str, method: str, target: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        connection = self._connection(url)
+        if connection.sock is None:
+            connection.connect()
+        with _ended_after(self._access.timeout, connection.sock):
+            connection.request(method, target, data, headers)
+            response = connection.getresponse()
+            return response.status, response.read(MOST_BYTES + 1)
 
     def _connection(self, url: str) -> http.client.HTTPConnection:
         place = os.getpid(), url
@@ -169,6 +185,30 @@ class Connection:
         opened, self._open = self._open, None
         if opened is not None and opened[0] == os.getpid():
             opened[2].close()
+
+
+@contextmanager
+def _ended_after(seconds: float, connected: socket) -> Iterator[None]:
+    """Shut the socket down after a time: its own timeout begins again with each byte that arrives."""
+    ended: list[bool] = []
+
+    def end() -> None:
+        ended.append(True)
+        with suppress(OSError):
+            connected.shutdown(SHUT_RDWR)
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    late = f"no whole answer within {seconds:g} s"
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as error:
+        raise (TimeoutError(late) if ended else error) from error
+    finally:
+        timer.cancel()
+    if ended:  # an answer without a length ends when the connection does
+        raise TimeoutError(late)
 
 
 def _shown(url: str) -> str:

@@ -3,6 +3,7 @@
 Rules:
 - Bytes are text with one character per byte, as in Avro's JSON. Decimals, times and UUIDs are text.
 - Numbers that JSON does not have are the texts NaN, Infinity and -Infinity.
+- Halves of surrogate pairs, which UTF-8 does not have, stay escaped in the text of JSON.
 """
 
 from __future__ import annotations
@@ -43,4 +44,5 @@ def plain(value: Any) -> Any:
 
 def json_text(value: Any) -> str:
     """A value as one line of JSON."""
-    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace").decode()

@@ -142,12 +142,15 @@ class SchemaRegistry:
 
     def subjects(self) -> list[str]:
         """The names of all subjects."""
-        return [str(name) for name in self._connection.request("GET", "/subjects")]
+        answer = self._connection.request("GET", "/subjects")
+        if not isinstance(answer, list):
+            raise RegistryError("the answer of the Schema Registry is not a list of subjects; is it a Schema Registry?")
+        return [str(name) for name in answer]
 
     def register(self, subject: str, schema: Schema) -> int:
         """Register a schema; returns its id. A schema that the subject has already keeps its id."""
         answer = self._connection.request("POST", f"/subjects/{_quoted(subject)}/versions", schema.as_dict())
-        number = int(_field(answer, "id"))
+        number = _number(answer, "id")
         self._unknown.pop(number, None)
         return number
 
@@ -165,8 +168,7 @@ class SchemaRegistry:
 
     def _version(self, subject: str, version: int | str) -> RegisteredSchema:
         answer = self._connection.request("GET", f"/subjects/{_quoted(subject)}/versions/{version}")
-        number, schema = int(_field(answer, "version")), int(_field(answer, "id"))
-        return RegisteredSchema(subject, number, schema, _schema_in(answer))
+        return RegisteredSchema(subject, _number(answer, "version"), _number(answer, "id"), _schema_in(answer))
 
     def _complete(self, schema: Schema) -> Schema:
         imports: dict[str, Schema] = {}
@@ -204,13 +206,23 @@ def _field(answer: Any, name: str) -> Any:
     return answer[name]
 
 
+def _number(answer: Any, name: str) -> int:
+    found = _field(answer, name)
+    if not isinstance(found, int) or isinstance(found, bool):
+        shown = str(found)[:50]
+        raise RegistryError(f"the answer of the Schema Registry has {name} {shown!r}, expected a whole number")
+    return found
+
+
 def _schema_in(answer: Any) -> Schema:
     text = _field(answer, "schema")
     kind = answer.get("schemaType") or "AVRO"
-    if not isinstance(text, str) or kind not in set(SchemaType):
+    if not isinstance(text, str) or not isinstance(kind, str) or kind not in set(SchemaType):
         raise SchemaError(f"the registry has a schema of type {kind!r}, expected {', '.join(SchemaType)}")
+    listed = answer.get("references") or ()
+    if not isinstance(listed, list | tuple):
+        raise RegistryError("the references in the answer of the Schema Registry are not a list")
     references = tuple(
-        Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
-        for each in answer.get("references") or ()
+        Reference(str(_field(each, "name")), str(_field(each, "subject")), _number(each, "version")) for each in listed
     )
     return Schema(text, SchemaType(kind), references)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from kafkawire.values.errors import SchemaError
 
@@ -60,6 +60,7 @@ class Schema:
     def __post_init__(self) -> None:
         if len(self.text) > MAX_TEXT:
             raise SchemaError(f"the schema has {len(self.text)} characters, expected {MAX_TEXT} at most")
+        _check_encodable(self.text, "the schema")
 
     def as_dict(self) -> dict[str, Any]:
         """The body of a request to register this schema."""
@@ -74,13 +75,29 @@ class Schema:
 def parse_json(text: str, what: str) -> Any:
     """A JSON document of limited depth."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_constant=refuse_constant)
     except RecursionError:
         raise SchemaError(f"{what} is nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
         raise SchemaError(f"{what} is not JSON: {error}") from None
     check_depth(found, what)
+    if "\\ud" in text.lower():
+        _check_encodable(json.dumps(found, ensure_ascii=False), what)
     return found
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's parser accepts."""
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _check_encodable(text: str, what: str) -> None:
+    """Raise if a text has half of a surrogate pair, which neither a registry nor a topic can store."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = f"{text[error.start]!a}"
+        raise SchemaError(f"{what} has {half}, half of a surrogate pair, at character {error.start}") from None
 
 
 def check_depth(document: object, what: str) -> None:

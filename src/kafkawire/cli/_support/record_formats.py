@@ -97,7 +97,7 @@ def as_json(record: ConsumerRecord, decoded: Mapping[str, Any] = {}, fault: str 
             put_bytes(envelope, name, data)
     if fault:
         envelope["fault"] = fault
-    return json.dumps(envelope, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(envelope, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
 def put_bytes(envelope: dict[str, Any], name: str, data: bytes | None) -> None:

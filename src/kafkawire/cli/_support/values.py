@@ -7,7 +7,8 @@ Rules:
   bare and have this schema.
 - -r is the URL of a registry, or a directory of schema files named by ids. Its options are
   -X schema.registry.NAME=VALUE.
-- A text output has JSON; the JSON output has the value itself.
+- A text output has JSON; the JSON output has the value itself. Halves of surrogate pairs are escaped in both, because
+  UTF-8 does not have them.
 """
 
 from __future__ import annotations
@@ -230,4 +231,5 @@ def _unpacker(text: str) -> Decode:
 
 def as_text(value: Any) -> bytes:
     """A decoded value in an output of text: JSON, but a text of its own without quotes."""
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode(errors="backslashreplace")

@@ -19,6 +19,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from kafkawire.values._avro.schema import definitions
+from kafkawire.values._nesting import ColumnCount
 from kafkawire.values._plain import json_text
 from kafkawire.values.errors import MalformedValueError
 
@@ -86,8 +87,10 @@ class _Columns:
     def __init__(self, parsed: Parsed, *, plain_times: bool) -> None:
         self._named = definitions(parsed)
         self._plain_times = plain_times
+        self._columns = ColumnCount()
 
     def of(self, part: Parsed, above: tuple[str, ...]) -> tuple[pa.DataType, Convert]:
+        self._columns.add()
         if isinstance(part, str):
             if part in _PRIMITIVES:
                 return _PRIMITIVES[part], None
@@ -188,6 +191,10 @@ def _chooser(branches: list[Parsed]) -> Callable[[Any], int]:
         for number, kind in enumerate(kinds):
             if _is_of(found, kind):
                 return number
+        if isinstance(found, int) and not isinstance(found, bool):  # a whole number that was written by another branch
+            for number, kind in enumerate(kinds):
+                if kind in ("float", "double"):
+                    return number
         raise MalformedValueError(f"no branch of the union is for {type(found).__name__}")
 
     return choose
@@ -202,7 +209,7 @@ def _is_of(found: Any, kind: str) -> bool:
         case "long":
             return isinstance(found, int) and not isinstance(found, bool)
         case "float" | "double":
-            return isinstance(found, (int, float)) and not isinstance(found, bool)
+            return isinstance(found, float)
         case "string" | "enum":
             return isinstance(found, str)
         case "bytes" | "fixed":

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from kafkawire.values._nesting import ColumnCount
 from kafkawire.values._plain import json_text
 from kafkawire.values.errors import MalformedValueError
 
@@ -36,8 +37,10 @@ def json_column(compiled: CompiledJson) -> tuple[pa.DataType, Convert]:
 class _Columns:
     def __init__(self, imports: dict[str, Any]) -> None:
         self._imports = imports
+        self._columns = ColumnCount()
 
     def of(self, part: Any, root: Any, above: tuple[int, ...]) -> tuple[pa.DataType, Convert]:
+        self._columns.add()
         part, root = self._resolved(part, root)
         if not isinstance(part, dict) or id(part) in above:
             return pa.string(), _text

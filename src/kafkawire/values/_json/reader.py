@@ -2,6 +2,7 @@
 
 Rules:
 - A value is checked against the schema of the reader, or else of the writer. Without any schema it is only parsed.
+- NaN and Infinity are not JSON. A number that is too large for a double is the text Infinity.
 - An integer that a schema calls a number is a float in a column, and 1.0 an integer, as in JSON Schema.
 """
 
@@ -11,9 +12,10 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kafkawire.values._plain import json_text
+from kafkawire.values._plain import json_text, plain
 from kafkawire.values._reading import naming_malformed
 from kafkawire.values.errors import MalformedValueError
+from kafkawire.values.schemas import refuse_constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,13 +35,13 @@ class JsonReader:
 
     def value(self, payload: bytes | memoryview, indexes: tuple[int, ...] = ()) -> Any:
         with naming_malformed("JSON", ValueError):
-            found = json.loads(bytes(payload))
+            found = json.loads(bytes(payload), parse_constant=refuse_constant)
         if self._compiled is not None:
             self._check(found)
         return found
 
     def plain(self, payload: bytes | memoryview, indexes: tuple[int, ...] = ()) -> Any:
-        return self.value(payload)
+        return plain(self.value(payload))
 
     def cell(self, payload: bytes | memoryview, indexes: tuple[int, ...] = ()) -> Any:
         found = self.value(payload)
