@@ -11,6 +11,8 @@ Rules:
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
@@ -21,7 +23,7 @@ from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.wire import encode_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kafkawire._codec.plan import Shape, Slot
     from kafkawire.messages.schema import Field, Struct
@@ -261,69 +263,42 @@ def _value(
 
 
 def _stretched(field: Field, slot: Slot, case: Case, times: int, elements: Elements, api: str) -> list[Any]:
-    """The elements of the stretched array. Fields that do not vary are built once, because there are many elements."""
+    """The elements of the stretched array. They are built by column, because there are many of them."""
     first = _element(field, slot, case, (), times, elements, api)
-    if not elements.vary(field, api):
-        elements.next(times)
-        return [first] * times
     begin = elements.number + 1
     elements.next(times)
-    numbers = range(begin, begin + times - 1)
-    if field.struct is None:
-        make = _leaf(field, slot, case, elements, api)
-        return [first, *(make(number) for number in numbers)]
-    assert slot.shape is not None
-    make = _maker_of_struct(field.struct, slot.shape, case, times, elements, api)
-    return [first, *map(make, numbers)]
+    if not elements.vary(field, api):
+        return [first] * times
+    return [first, *_column(field, slot, case, range(begin, begin + times - 1), elements, api)]
 
 
-def _maker_of_struct(
-    struct: Struct, shape: Shape, case: Case, times: int, elements: Elements, api: str
-) -> Callable[[int], Any]:
-    """The structs of an array by the number of the element, as `_struct` makes them."""
-    made = {
-        slot.attribute: _maker(field, slot, case, times, elements, api)
-        for field, slot in zip(struct.fields, shape.slots, strict=True)
-        if case.version in field.versions and field.tag is None
-    }
-    varying = {
-        slot.attribute
-        for field, slot in zip(struct.fields, shape.slots, strict=True)
-        if slot.attribute in made and elements.vary(field, api)
-    }
-    fixed = {name: make(elements.number) for name, make in made.items() if name not in varying}
-    makers = [(name, make) for name, make in made.items() if name in varying]
-    build = shape.cls
-    if len(makers) == 1:
-        ((only, make_only),) = makers
-        return lambda number: build(**fixed, **{only: make_only(number)})
-    return lambda number: build(**fixed, **{name: make(number) for name, make in makers})
-
-
-def _maker(field: Field, slot: Slot, case: Case, times: int, elements: Elements, api: str) -> Callable[[int], Any]:
-    """The values of a field by the number of the element, as `_value` gives them."""
-    if (api, field.name) in SPECIAL and SPECIAL[api, field.name] is None:
-        return lambda number: None
-    if field.is_array and case.version in field.nullable:
-        return (lambda number: []) if (api, field.name) in EMPTY else lambda number: None
-    if field.struct is None:
-        make = _leaf(field, slot, case, elements, api)
-    else:
+def _column(field: Field, slot: Slot, case: Case, numbers: range, elements: Elements, api: str) -> Iterable[Any]:
+    """The values of a field by the numbers of the elements, as `_element` gives them."""
+    if field.struct is not None:
         assert slot.shape is not None
-        make = _maker_of_struct(field.struct, slot.shape, case, times, elements, api)
-    return (lambda number: [make(number)]) if field.is_array else make
-
-
-def _leaf(field: Field, slot: Slot, case: Case, elements: Elements, api: str) -> Callable[[int], Any]:
-    """The values of a field without a struct by the number of the element, as `_element` gives them."""
+        return _structs(field.struct, slot.shape, case, numbers, elements, api)
     made = elements.by_number(field, api)
-    if made is not None:
-        return made
-    value = elements.value(field, api)
-    fixed = (
-        build_default(slot) if value is None and not field.is_array and case.version not in field.nullable else value
-    )
-    return lambda number: fixed
+    assert made is not None
+    return map(made, numbers)
+
+
+def _structs(struct: Struct, shape: Shape, case: Case, numbers: range, elements: Elements, api: str) -> list[Any]:
+    """The structs of an array by the numbers of the elements, as `_struct` makes them."""
+    fixed, varying = {}, []
+    for field, slot in zip(struct.fields, shape.slots, strict=True):
+        if case.version not in field.versions or field.tag is not None:
+            continue
+        is_empty = field.is_array and case.version in field.nullable
+        is_null = (api, field.name) in SPECIAL and SPECIAL[api, field.name] is None
+        if is_empty or is_null or not elements.vary(field, api):
+            fixed[slot.attribute] = _value(field, slot, case, (), 1, 1, elements, api)
+        else:
+            varying.append((slot.attribute, field.is_array, _column(field, slot, case, numbers, elements, api)))
+    built = [shape.cls(**fixed) for _ in numbers]
+    for name, is_array, column in varying:
+        values = ([value] for value in column) if is_array else column
+        deque(map(setattr, built, repeat(name), values), maxlen=0)
+    return built
 
 
 def _element(field: Field, slot: Slot, case: Case, rest: Path, count: int, elements: Elements, api: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from http.client import HTTPConnection
+from http.client import BadStatusLine, HTTPConnection
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +22,7 @@ class RunningPage:
     def __init__(self, workspace: Workspace | None = None, **options: Any) -> None:
         self.workspace = workspace or Workspace()
         self.server = PageServer(self.workspace, **options)
+        self._kept: HTTPConnection | None = None
         self._thread = Thread(target=lambda: asyncio.run(self.server.serve()), name="page")
 
     @property
@@ -33,6 +34,8 @@ class RunningPage:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._kept is not None:
+            self._kept.close()
         self.server.stop()
         self._thread.join(WAIT_SECONDS)
         assert not self._thread.is_alive()
@@ -43,16 +46,33 @@ class RunningPage:
         """A request with exactly these headers, and `Host` if it is not among them."""
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=WAIT_SECONDS)
         try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            for name, value in {"host": self.host, **(headers or {})}.items():
-                connection.putheader(name, value)
-            if body is not None:
-                connection.putheader("content-length", str(len(body)))
-            connection.endheaders(body)
-            answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            return self._ask(connection, method, path, headers, body)
         finally:
             connection.close()
+
+    def ask_again(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """The same on the connection of the request before, unless the server closed it since."""
+        if self._kept is not None:
+            try:
+                return self._ask(self._kept, method, path, headers, body)
+            except (ConnectionError, BadStatusLine):
+                self._kept.close()
+        self._kept = HTTPConnection("127.0.0.1", self.server.port, timeout=WAIT_SECONDS)
+        return self._ask(self._kept, method, path, headers, body)
+
+    def _ask(
+        self, connection: HTTPConnection, method: str, path: str, headers: Mapping[str, str] | None, body: bytes | None
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in {"host": self.host, **(headers or {})}.items():
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("content-length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
 
     @property
     def token(self) -> dict[str, str]:
