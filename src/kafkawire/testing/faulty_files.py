@@ -17,20 +17,20 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkawire.log.storage.memory import MemoryFile, MemoryFiles
+from kafkawire.log.storage.memory import MemoryFile, MemoryFiles, place
 from kafkawire.testing.power_cuts import Change, Truncation, Write, apply, resize, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
     from random import Random
 
     from kafkawire.log.storage.files import Bytes, Entry
 
-ROOT = Path("/")
+ROOT = "/"
 
 
 @dataclass
@@ -153,7 +153,7 @@ class FaultyFiles(MemoryFiles):
         self.is_cut_now = False
         self.power_gone = Event()
         self._changes_left: int | None = None
-        self._nodes: dict[Path, Folder] = {ROOT: Folder()}
+        self._nodes: dict[str, Folder] = {ROOT: Folder()}
         self._renamed: list[Rename] = []
 
     def arm(self, fault: Fault) -> None:
@@ -211,21 +211,18 @@ class FaultyFiles(MemoryFiles):
         if not self.has_power:
             raise OSError(errno.EIO, "no power")
 
-    def make_file(self) -> FaultyFile:
+    def make_file(self, parent: str, name: str) -> FaultyFile:
         self.strike("create")
         self.change()
         self.check_power()
-        return FaultyFile(self)
+        file = FaultyFile(self)
+        self._rename((self._nodes[parent], name, file))
+        return file
 
     def open(self, path: Path, *, create: bool = False) -> MemoryFile:
         with self.guard:
             self.strike("open")
-            is_new = not self.exists(path)
-            file = super().open(path, create=create)
-            if is_new:
-                assert isinstance(file, FaultyFile)
-                self._rename((self._nodes[path.parent], path.name, file))
-            return file
+            return super().open(path, create=create)
 
     def list(self, path: Path) -> list[Entry]:
         self.strike("list")
@@ -233,40 +230,48 @@ class FaultyFiles(MemoryFiles):
 
     def make_directory(self, path: Path) -> None:
         with self.guard:
-            if path in self.folders:
+            text = path.as_posix()
+            if text in self._folders:
                 return
             self.strike("make_directory")
             self.change()
             self.check_power()
-            super().make_directory(path)
-            for folder in (*reversed(path.parents), path):
-                if folder not in self._nodes:
-                    node = self._nodes[folder] = Folder()
-                    self._rename((self._nodes[folder.parent], folder.name, node), of_a_folder=True)
+            self._make_directory(text)
+            self._make_nodes(text)
+
+    def _make_nodes(self, text: str) -> None:
+        if text not in self._nodes:
+            parent, name = place(text)
+            self._make_nodes(parent)
+            node = self._nodes[text] = Folder()
+            self._rename((self._nodes[parent], name, node), of_a_folder=True)
 
     def rename(self, source: Path, target: Path) -> None:
         with self.guard:
             self.strike("rename")
             self.change()
             self.check_power()
-            moved = self._nodes.get(source) or self.folders.get(source.parent, {}).get(source.name)
+            before, after = source.as_posix(), target.as_posix()
+            (parent, name), (new_parent, new_name) = place(before), place(after)
+            moved = self._nodes.get(before) or self._folders.get(parent, {}).get(name)
             super().rename(source, target)
             if isinstance(moved, Folder):
-                self._nodes = {_moved(path, source, target): node for path, node in self._nodes.items()}
+                self._nodes = {_moved(text, before, after): node for text, node in self._nodes.items()}
             assert isinstance(moved, FaultyFile | Folder)
             self._rename(
-                (self._nodes[source.parent], source.name, None),
-                (self._nodes[target.parent], target.name, moved),
+                (self._nodes[parent], name, None),
+                (self._nodes[new_parent], new_name, moved),
                 of_a_folder=isinstance(moved, Folder),
             )
 
     def remove(self, path: Path) -> None:
         with self.guard:
             self.strike("remove")
-            if path.name in self.folders.get(path.parent, {}):
+            parent, name = place(path.as_posix())
+            if name in self._folders.get(parent, {}):
                 self.change()
                 self.check_power()
-                self._rename((self._nodes[path.parent], path.name, None))
+                self._rename((self._nodes[parent], name, None))
             super().remove(path)
 
     def remove_directory(self, path: Path) -> None:
@@ -275,15 +280,16 @@ class FaultyFiles(MemoryFiles):
             self.change()
             self.check_power()
             super().remove_directory(path)
-            if self._nodes.pop(path, None) is not None:
-                self._rename((self._nodes[path.parent], path.name, None), of_a_folder=True)
+            parent, name = place(path.as_posix())
+            if self._nodes.pop(path.as_posix(), None) is not None:
+                self._rename((self._nodes[parent], name, None), of_a_folder=True)
 
     def sync_directory(self, path: Path) -> None:
         with self.guard:
             self.strike("sync_directory")
             self.change()
             self.check_power()
-            node = self._nodes[path]
+            node = self._nodes[path.as_posix()]
             synced = [each for each in self._renamed if any(folder is node for folder, _, _ in each.names)]
             for renaming in synced:
                 renaming.apply()
@@ -312,10 +318,11 @@ class FaultyFiles(MemoryFiles):
         """The disk after the process dies now."""
         with self.guard:
             files = FaultyFiles(self.clock, self.dice)
-            for folder in self.folders:
+            for folder, inside in self._folders.items():
                 files._add_folder(folder)
-            for name, file in self.names.items():
-                files._add_file(name, bytes(file.data))
+                for name, file in inside.items():
+                    if file is not None:
+                        files._add_file(folder, name, bytes(file.data))
             return files
 
     def unplugged(self, dice: Random | None = None) -> FaultyFiles:
@@ -333,26 +340,28 @@ class FaultyFiles(MemoryFiles):
             files._grow(ROOT, root, dice)
             return files
 
-    def _grow(self, path: Path, folder: Folder, dice: Random | None) -> None:
+    def _grow(self, text: str, folder: Folder, dice: Random | None) -> None:
         for name, inside in folder.durable.items():
             if isinstance(inside, Folder):
-                self._add_folder(path / name)
-                self._grow(path / name, inside, dice)
+                below = f"{text.rstrip('/')}/{name}"
+                self._add_folder(below)
+                self._grow(below, inside, dice)
             else:
-                self._add_file(path / name, inside.after_cut(dice))
+                self._add_file(text, name, inside.after_cut(dice))
 
-    def _add_folder(self, path: Path) -> None:
+    def _add_folder(self, text: str) -> None:
         """A directory that is durable."""
-        super().make_directory(path)
-        for folder in (*reversed(path.parents), path):
-            if folder not in self._nodes:
-                self._nodes[folder] = self._nodes[folder.parent].durable[folder.name] = Folder()
+        self._make_directory(text)
+        if text not in self._nodes:
+            parent, name = place(text)
+            self._add_folder(parent)
+            self._nodes[text] = self._nodes[parent].durable[name] = Folder()
 
-    def _add_file(self, path: Path, content: bytes) -> None:
+    def _add_file(self, parent: str, name: str, content: bytes) -> None:
         """A file that is durable."""
         file = FaultyFile(self)
         file.data, file.durable = bytearray(content), bytearray(content)
-        self.folders[path.parent][path.name] = self._nodes[path.parent].durable[path.name] = file
+        self._folders[parent][name] = self._nodes[parent].durable[name] = file
 
     def _rename(self, *names: tuple[Folder, str, FaultyFile | Folder | None], of_a_folder: bool = False) -> None:
         self._renamed.append(Rename(names, of_a_folder))
@@ -362,6 +371,6 @@ def _copied(folder: Folder, copies: dict[Folder, Folder]) -> Folder:
     return copies[folder] if folder in copies else folder.copy(copies)
 
 
-def _moved(path: Path, source: Path, target: Path) -> Path:
+def _moved(text: str, source: str, target: str) -> str:
     """The new path after the rename of one of its parents."""
-    return target / path.relative_to(source) if path == source or source in path.parents else path
+    return target + text.removeprefix(source) if text == source or text.startswith(f"{source}/") else text

@@ -3,6 +3,7 @@
 Rules:
 - It behaves like a disk that never fails. All data is lost at the end of the process.
 - An open file stays readable after it is renamed or removed, as on a disk.
+- Directories have texts as keys, because a `Path` is expensive to hash and to compare.
 """
 
 from __future__ import annotations
@@ -16,6 +17,16 @@ from kafkawire.log.storage.files import Bytes, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+def place(text: str) -> tuple[str, str]:
+    """The directory of a path, and its name there.
+
+    >>> place("/data/orders-0"), place("/data"), place("data")
+    (('/data', 'orders-0'), ('/', 'data'), ('.', 'data'))
+    """
+    parent, slash, name = text.rpartition("/")
+    return parent or slash or ".", name
 
 
 class MemoryFile:
@@ -64,78 +75,99 @@ class MemoryFiles:
     """Directories and their entries."""
 
     def __init__(self, clock: Callable[[], int] = lambda: 0) -> None:
-        self.folders: dict[Path, dict[str, MemoryFile | None]] = {Path("/"): {}}
+        self._folders: dict[str, dict[str, MemoryFile | None]] = {"/": {}}
         """The entries of each directory by name: a file, or None for a directory."""
         self.clock = clock
         self._guard = RLock()
 
     @property
+    def folders(self) -> dict[Path, dict[str, MemoryFile | None]]:
+        """The entries of every directory by its path."""
+        return {Path(text): inside for text, inside in self._folders.items()}
+
+    @property
     def names(self) -> dict[Path, MemoryFile]:
         """Every file by its path."""
         return {
-            folder / name: file
-            for folder, inside in self.folders.items()
+            Path(folder, name): file
+            for folder, inside in self._folders.items()
             for name, file in inside.items()
             if file is not None
         }
 
-    def make_file(self) -> MemoryFile:
+    def make_file(self, parent: str, name: str) -> MemoryFile:
+        """The file of a new name in a directory."""
         return MemoryFile(self.clock)
 
     def open(self, path: Path, *, create: bool = False) -> MemoryFile:
         with self._guard:
-            folder = self.folders.get(path.parent, {})
-            file = folder.get(path.name)
+            parent, name = place(path.as_posix())
+            folder = self._folders.get(parent)
+            file = None if folder is None else folder.get(name)
             if file is None:
-                if not create or path.parent not in self.folders:
+                if not create or folder is None:
                     raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
-                file = folder[path.name] = self.make_file()
+                file = folder[name] = self.make_file(parent, name)
             return file
 
     def list(self, path: Path) -> list[Entry]:
         with self._guard:
-            if path not in self.folders:
+            inside = self._folders.get(path.as_posix())
+            if inside is None:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
             return [
                 Entry(name, 0, 0, True) if file is None else Entry(name, file.size(), file.modified_ms, False)
-                for name, file in self.folders[path].items()
+                for name, file in inside.items()
             ]
 
     def exists(self, path: Path) -> bool:
-        return path in self.folders or path.name in self.folders.get(path.parent, {})
+        return self._exists(path.as_posix())
+
+    def _exists(self, text: str) -> bool:
+        parent, name = place(text)
+        return text in self._folders or name in self._folders.get(parent, {})
 
     def make_directory(self, path: Path) -> None:
         with self._guard:
-            for folder in (*reversed(path.parents), path):
-                if folder not in self.folders:
-                    self.folders[folder] = {}
-                    if folder != folder.parent:
-                        self.folders[folder.parent][folder.name] = None
+            self._make_directory(path.as_posix())
+
+    def _make_directory(self, text: str) -> None:
+        if text not in self._folders:
+            parent, name = place(text)
+            if parent != text:
+                self._make_directory(parent)
+                self._folders[parent][name] = None
+            self._folders[text] = {}
 
     def rename(self, source: Path, target: Path) -> None:
         with self._guard:
-            if not self.exists(source):
+            before, after = source.as_posix(), target.as_posix()
+            if not self._exists(before):
                 raise FileNotFoundError(errno.ENOENT, "no such file", str(source))
-            if source in self.folders:
-                self._move(source, target)
-            self.folders[target.parent][target.name] = self.folders[source.parent].pop(source.name)
+            if before in self._folders:
+                self._move(before, after)
+            (parent, name), (new_parent, new_name) = place(before), place(after)
+            self._folders[new_parent][new_name] = self._folders[parent].pop(name)
 
-    def _move(self, source: Path, target: Path) -> None:
-        inside = self.folders[target] = self.folders.pop(source)
+    def _move(self, source: str, target: str) -> None:
+        inside = self._folders[target] = self._folders.pop(source)
         for name, file in inside.items():
             if file is None:
-                self._move(source / name, target / name)
+                self._move(f"{source}/{name}", f"{target}/{name}")
 
     def remove(self, path: Path) -> None:
         with self._guard:
-            self.folders.get(path.parent, {}).pop(path.name, None)
+            parent, name = place(path.as_posix())
+            self._folders.get(parent, {}).pop(name, None)
 
     def remove_directory(self, path: Path) -> None:
         with self._guard:
-            if self.folders.get(path):
+            text = path.as_posix()
+            if self._folders.get(text):
                 raise OSError(errno.ENOTEMPTY, "directory not empty", str(path))
-            if self.folders.pop(path, None) is not None:
-                del self.folders[path.parent][path.name]
+            if self._folders.pop(text, None) is not None:
+                parent, name = place(text)
+                del self._folders[parent][name]
 
     def sync_directory(self, path: Path) -> None:
         """Nothing to do: the data is lost with the process."""
