@@ -119,11 +119,12 @@ def open_capture(
         index = index_capture(data)
     except CaptureError as error:
         raise CaptureError(f"{path}: {error}") from None
-    packets = read_packets(data, index)
+    packets, faults = read_packets(data, index), index.faults
+    del index  # it is large, and the next step takes memory too
     flows = list(find_flows(packets))
     if ports is not None:
         flows = [flow for flow in flows if flow.first & 0xFFFF in ports or flow.second & 0xFFFF in ports]
-    return Capture(str(path), data, packets, flows, index.faults)
+    return Capture(str(path), data, packets, flows, faults)
 
 
 def index_capture(data: Bytes) -> PacketIndex:

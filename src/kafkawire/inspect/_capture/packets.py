@@ -9,6 +9,8 @@ Rules:
   is zero (segmentation offload, jumbograms), the length on the wire is used.
 - `kept` is the part of the payload that the capture has. A snap length may have cut the rest.
 - An endpoint is one number: the address (IPv4 itself; IPv6 by its place in `addresses6`, above 2**32) and the port.
+- Columns have the smallest types that hold every value, because a capture has millions of packets. Arithmetic on them
+  is in 64 bits.
 - IP fragments are counted, not reassembled.
 """
 
@@ -51,19 +53,20 @@ _FRAGMENT: Final = 44
 _MOST_TAGS: Final = 4
 _MOST_EXTENSIONS: Final = 8
 _BLOCK: Final = 1 << 15
-PACKET_COLUMNS: Final = (
-    "number",
-    "time",
-    "source",
-    "target",
-    "sequence",
-    "flags",
-    "window",
-    "identity",
-    "at",
-    "size",
-    "kept",
-)
+_TYPES: Final[dict[str, Any]] = {
+    "number": np.uint32,
+    "time": np.int64,
+    "source": np.int64,
+    "target": np.int64,
+    "sequence": np.uint32,
+    "flags": np.uint8,
+    "window": np.uint16,
+    "identity": np.uint16,
+    "at": np.int64,
+    "size": np.uint32,
+    "kept": np.uint32,
+}
+PACKET_COLUMNS: Final = tuple(_TYPES)
 
 _U1: Final = np.dtype("u1")
 _U2: Final = np.dtype(">u2")
@@ -84,8 +87,8 @@ class PacketIndex:
     """The places of the packets in one file."""
 
     offset: NDArray[np.int64]
-    captured: NDArray[np.int64]
-    length: NDArray[np.int64]
+    captured: NDArray[np.integer[Any]]
+    length: NDArray[np.integer[Any]]
     time: NDArray[np.int64]
     link: NDArray[np.int32]
     faults: list[str] = field(default_factory=list)
@@ -98,7 +101,7 @@ class PacketIndex:
 class Packets:
     """The TCP packets of a capture, in its order."""
 
-    number: NDArray[np.int64]
+    number: NDArray[np.uint32]
     time: NDArray[np.int64]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -107,8 +110,8 @@ class Packets:
     window: NDArray[np.uint16]
     identity: NDArray[np.uint16]
     at: NDArray[np.int64]
-    size: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    size: NDArray[np.uint32]
+    kept: NDArray[np.uint32]
     addresses6: list[bytes] = field(default_factory=list)
     others: int = 0
     fragments: int = 0
@@ -140,24 +143,25 @@ def gather(data: Bytes, at: NDArray[np.int64], fields: np.dtype[Any]) -> NDArray
 def read_packets(data: Bytes, index: PacketIndex) -> Packets:
     """The TCP headers of the packets of a capture."""
     addresses: dict[bytes, int] = {}
-    parts = [_read_block(data, block, addresses) for block in _blocks(index)]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PACKET_COLUMNS}
-    columns["number"] = np.concatenate([part.number + number * _BLOCK for number, part in enumerate(parts)])
-    return Packets(
-        **columns,
-        addresses6=list(addresses),
-        others=sum(part.others for part in parts),
-        fragments=sum(part.fragments for part in parts),
-    )
+    columns = {name: np.empty(len(index), kind) for name, kind in _TYPES.items()}
+    count = others = fragments = 0
+    for number, block in enumerate(_blocks(index)):
+        part = _read_block(data, block, addresses)
+        part.number += np.uint32(number * _BLOCK)
+        for name, column in columns.items():
+            column[count : count + len(part)] = getattr(part, name)
+        count, others, fragments = count + len(part), others + part.others, fragments + part.fragments
+    for column in columns.values():
+        column.resize(count, refcheck=False)
+    return Packets(**columns, addresses6=list(addresses), others=others, fragments=fragments)
 
 
 def _blocks(index: PacketIndex) -> Iterator[PacketIndex]:
     """Runs of packets that fit the processor's cache, because each run is read several times."""
     for start in range(0, max(len(index), 1), _BLOCK):
         part = slice(start, start + _BLOCK)
-        yield PacketIndex(
-            index.offset[part], index.captured[part], index.length[part], index.time[part], index.link[part]
-        )
+        captured, length = (column[part].astype(np.int64) for column in (index.captured, index.length))
+        yield PacketIndex(index.offset[part], captured, length, index.time[part], index.link[part])
 
 
 def _read_block(data: Bytes, index: PacketIndex, addresses: dict[bytes, int]) -> Packets:
@@ -304,7 +308,7 @@ def _segments(data: Bytes, index: PacketIndex, ends: NDArray[np.int64], columns:
     on_wire = index.offset[rows] + index.length[rows]
     finish = np.where(columns["finish"] > 0, np.minimum(columns["finish"], on_wire), on_wire)
     return Packets(
-        number=rows + 1,
+        number=(rows + 1).astype(np.uint32),
         time=index.time[rows],
         source=columns["source"] << 16 | head["source"],
         target=columns["target"] << 16 | head["target"],
@@ -313,6 +317,6 @@ def _segments(data: Bytes, index: PacketIndex, ends: NDArray[np.int64], columns:
         window=head["window"].astype(np.uint16),
         identity=columns["identity"],
         at=at,
-        size=np.maximum(finish - at, 0),
-        kept=np.maximum(np.minimum(finish, ends[rows]) - at, 0),
+        size=np.maximum(finish - at, 0).astype(np.uint32),
+        kept=np.maximum(np.minimum(finish, ends[rows]) - at, 0).astype(np.uint32),
     )

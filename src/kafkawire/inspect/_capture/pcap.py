@@ -47,13 +47,17 @@ def index_pcap(data: Bytes) -> PacketIndex:
     link = struct.unpack_from(order + "I", data.data, 20)[0] & 0xFFFF
     records, faults = _records(data, struct.Struct(order + "I"), order == "<")
     head = gather(data, records, np.dtype([(name, order + "u4") for name in ("seconds", "part", "captured", "length")]))
-    captured = head["captured"].astype(np.int64)
+    captured, length = (head[name].astype(np.uint32) for name in ("captured", "length"))
+    time = head["seconds"].astype(np.int64)
+    time *= 1_000_000_000
+    time += head["part"].astype(np.int64) * unit
+    records += _RECORD
     return PacketIndex(
-        offset=records + _RECORD,
+        offset=records,
         captured=captured,
-        length=np.maximum(head["length"].astype(np.int64), captured),
-        time=head["seconds"].astype(np.int64) * 1_000_000_000 + head["part"].astype(np.int64) * unit,
-        link=np.full(len(records), link, np.int32),
+        length=np.maximum(length, captured, out=length),
+        time=time,
+        link=np.broadcast_to(np.int32(link), len(records)),
         faults=faults,
     )
 

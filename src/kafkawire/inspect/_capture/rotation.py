@@ -77,7 +77,7 @@ def take_part(capture: Capture, number: int, file: int) -> ConnectionPart:
 def join(parts: Iterable[ConnectionPart]) -> ConnectionPart:
     """The parts of a connection as one, in the order of time, under the endpoints of the first."""
     ordered = sorted(parts, key=lambda part: int(part.packets.time[0]))
-    kept = np.concatenate([part.packets.kept for part in ordered])
+    kept = np.concatenate([part.packets.kept for part in ordered]).astype(np.int64)
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part.packets, name) for part in ordered])
         for name in PACKET_COLUMNS

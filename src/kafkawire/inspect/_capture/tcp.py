@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -51,16 +51,23 @@ def find_flows(packets: Packets) -> Iterator[Flow]:
     """The connections of a capture, in the order in which they appear."""
     if not len(packets):
         return
-    low, high = np.minimum(packets.source, packets.target), np.maximum(packets.source, packets.target)
-    low_codes, high_codes = _codes(low), _codes(high)
-    pairs = _codes(low_codes.astype(np.int64) << 32 | high_codes)
+    pairs = _pairs(packets)
     order = np.argsort(pairs, kind="stable")
     edges = np.flatnonzero(np.diff(pairs[order])) + 1
+    del pairs
     flows: list[Flow] = []
     for rows in np.split(order, edges):
         flows.extend(_epochs(packets, rows))
     flows.sort(key=lambda flow: int(flow.rows[0]))
     yield from flows
+
+
+def _pairs(packets: Packets) -> NDArray[np.int32]:
+    """The pair of endpoints of each packet, as a small number."""
+    both = _codes(np.minimum(packets.source, packets.target)).astype(np.int64)
+    both <<= 32
+    both |= _codes(np.maximum(packets.source, packets.target))
+    return _codes(both)
 
 
 def _codes(values: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -137,7 +144,7 @@ class Stream:
     offsets: NDArray[np.int64]
     sizes: NDArray[np.int64]
     times: NDArray[np.int64]
-    packets: NDArray[np.int64]
+    packets: NDArray[np.integer[Any]]
     synced: bool
     end: int
     retransmitted: int = 0
@@ -185,7 +192,7 @@ def reassemble(data: Bytes, packets: Packets, rows: NDArray[np.int64]) -> Stream
     np.cumsum(np.diff(packets.sequence[rows]).view(np.int32), out=place[1:])
     openings = (packets.flags[rows] & SYN).nonzero()[0]
     place[openings] += 1
-    sizes, kept = packets.size[rows], packets.kept[rows]
+    sizes, kept = packets.size[rows].astype(np.int64), packets.kept[rows].astype(np.int64)
     loaded = sizes.nonzero()[0]
     if len(openings):
         place -= place[openings[0]]

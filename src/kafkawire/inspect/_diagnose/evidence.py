@@ -10,9 +10,8 @@ Rules:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +25,12 @@ from kafkawire.inspect._diagnose.aggregates import (
     OldFormat,
     WrongIndex,
 )
+from kafkawire.inspect._diagnose.row_groups import Groups, RowGroups, codes_of
 from kafkawire.inspect._tables.rows import LazyRows
 from kafkawire.inspect._transactions.traffic import APIS, BEGINNING, INIT, PRODUCE, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 Row = dict[str, Any]
-K = TypeVar("K")
+NO_NUMBER = -(2**63)
+"""What columns of numbers have in place of null."""
 SECOND = 1_000_000
 
 
@@ -62,7 +63,7 @@ class Evidence:
         self.exchanges = LazyRows(exchanges, order, ("connection", self._connections_at))
         self._by_name = _Places(_numbers(exchanges["conn_id"])[order], _numbers(exchanges["seq"])[order])
         self.partitions, self._exchange_of_partition = self._joined(tables["exchange_partitions"])
-        self.batches, _ = self._joined(tables["batches"])
+        self.batches, self._exchange_of_batch = self._joined(tables["batches"])
 
     def _connections_at(self, places: Places) -> list[Row]:
         return [self.connections[number] for number in self._by_name.conn_id[places].tolist()]
@@ -87,15 +88,19 @@ class Evidence:
     @cached_property
     def by_client(self) -> RowGroups[tuple[str, str | None]]:
         """The exchanges of each client."""
-        addresses: dict[str, int] = {}
-        for row in self.connections.values():
-            addresses.setdefault(_address(row), len(addresses))
-        known = {number: addresses[_address(row)] for number, row in self.connections.items()}
+        return RowGroups(self.exchanges, self.clients, client_of)
+
+    @cached_property
+    def clients(self) -> Places:
+        """A number of the client of each exchange."""
+        addresses = self._of_connections(_address)
+        return codes_of(addresses, self.exchanges.column("client_id"))
+
+    def _of_connections(self, value: Callable[[Row], Any]) -> pa.Array[Any]:
+        """A value of the connection of each exchange."""
         numbers, inverse = np.unique(self._by_name.conn_id, return_inverse=True)
-        codes: Any = self.exchanges.column("client_id").dictionary_encode()
-        clients = _numbers(codes.indices) + 1
-        address = np.array([known[number] for number in numbers.tolist()], np.int64)[inverse]
-        return RowGroups(self.exchanges, address * (len(codes.dictionary) + 1) + clients, client_of)
+        values: pa.Array[Any] = pa.array([value(self.connections[number]) for number in numbers.tolist()])
+        return values.take(inverse)
 
     def extent(self, places: Places) -> dict[str, int]:
         """The number of some exchanges and the time of their end, for a finding that shows only the first of them."""
@@ -104,40 +109,91 @@ class Evidence:
         return {"count": len(places), "t1": int(ends.max())}
 
     @cached_property
-    def fetches(self) -> dict[tuple[int, str, int], list[Row]]:
+    def fetches(self) -> RowGroups[tuple[int, str, int]]:
         """Answered fetches of consumers, by connection, topic and partition."""
-        rows = (
-            row
-            for row in self.partitions.where(api_key=1)
-            if row["exchange"]["ts_resp"] is not None and not row["exchange"]["connection"]["inter_broker"]
-        )
-        return grouped(rows, lambda row: (row["conn_id"], topic_of(row), row["partition"]))
+        places = self.partitions.places(api_key=1)
+        owners = self._exchange_of_partition[places]
+        is_answered = self.exchanges.column("ts_resp").is_valid().to_numpy(zero_copy_only=False)
+        by_broker = np.array(self._of_connections(lambda row: bool(row["inter_broker"])), np.bool_)
+        places = places[(is_answered & ~by_broker)[owners]]
+        codes = codes_of(self._by_name.conn_id[self._exchange_of_partition[places]], self._places_of(places))
+        return RowGroups(self.partitions, codes, lambda row: (row["conn_id"], topic_of(row), row["partition"]), places)
 
     @cached_property
-    def commits(self) -> dict[tuple[str | None, str, int], list[Row]]:
+    def commits(self) -> RowGroups[tuple[str | None, str, int]]:
         """Committed offsets, by group, topic and partition."""
-        rows = (row for row in self.partitions.where(api_key=8, error_code=0) if row["committed_offset"] is not None)
-        return grouped(rows, lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"]))
+        places = self.partitions.places(api_key=8, error_code=0)
+        places = places[self.partitions.numbers("committed_offset", NO_NUMBER)[places] != NO_NUMBER]
+        groups = self.exchanges.column("group_id").take(self._exchange_of_partition[places])
+        return RowGroups(
+            self.partitions,
+            codes_of(groups, self._places_of(places)),
+            lambda row: (row["exchange"]["group_id"], topic_of(row), row["partition"]),
+            places,
+        )
 
     @cached_property
-    def produced(self) -> list[tuple[Row, Row | None]]:
-        """Batches of producers, each with the row of its partition in the same exchange."""
-        sent = self.batches.where(source="request")
-        verdicts = {
-            (row["conn_id"], row["seq"], topic_of(row), row["partition"]): row
-            for row in (self.partitions.where(api_key=0) if sent else ())
-        }
-        return [(row, verdicts.get((row["conn_id"], row["seq"], row["topic"], row["partition"]))) for row in sent]
+    def produced(self) -> Produced:
+        """The batches of producers, each with the row of its partition in the same exchange."""
+        sent = self.batches.places(source="request")
+        asked = self.partitions.places(api_key=0) if len(sent) else sent
+        topics = pa.concat_arrays([self.batches.column("topic").take(sent), self._topics.take(asked)])
+        numbers = [self.batches.numbers("partition", NO_NUMBER)[sent], self.partitions.numbers("partition", 0)[asked]]
+        owners = np.concatenate([self._exchange_of_batch[sent], self._exchange_of_partition[asked]])
+        codes = codes_of(topics, np.concatenate(numbers), owners)
+        last = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+        last[codes[len(sent) :]] = asked
+        return Produced(self, sent, last[codes[: len(sent)]], self._exchange_of_batch[sent])
 
     @cached_property
     def transactions(self) -> list[Transaction]:
         """The transactions of producers, by their beginning."""
-        batches = self.batches.where(is_transactional=True, source="request")
-        if not batches and not self.exchanges.where(api_key=BEGINNING):
+        chosen = self.batches.places(is_transactional=True, source="request")
+        if not len(chosen) and not len(self.exchanges.places(api_key=BEGINNING)):
             return []
-        keys = APIS if batches else tuple(key for key in APIS if key != PRODUCE)
-        exchanges = self.exchanges.where(api_key=keys)
-        return follow(exchanges, self.partitions.where(api_key=keys) if exchanges else (), batches)
+        producing = np.unique(self._exchange_of_batch[chosen])
+        keys = tuple(key for key in APIS if key != PRODUCE)
+        exchanges = np.union1d(self.exchanges.places(api_key=keys), producing)
+        partitions = np.flatnonzero(np.isin(self._exchange_of_partition, exchanges))
+        return follow(self.exchanges.at(exchanges), self.partitions.at(partitions), self.batches.at(chosen))
+
+    def batches_of(self, exchanges: Iterable[Row], source: str) -> list[Row]:
+        """The batches that requests or responses of exchanges carry."""
+        names = [(row["conn_id"], row["seq"]) for row in exchanges]
+        conn_ids, seqs = np.array(names, np.int64).reshape(-1, 2).T
+        owned = np.isin(self._exchange_of_batch, self._by_name.find(conn_ids, seqs))
+        return self.batches.at(np.intersect1d(np.flatnonzero(owned), self.batches.places(source=source)))
+
+    @cached_property
+    def _topics(self) -> pa.Array[Any]:
+        """The topic of each row of partitions, as `topic_of` gives it."""
+        names, ids = self.partitions.column("topic"), self.partitions.column("topic_id")
+        empty = pa.scalar("")
+        given = [pc.if_else(pc.equal(each, empty), pa.scalar(None, pa.string()), each) for each in (names, ids)]
+        found: pa.Array[Any] = pc.coalesce(*given).fill_null("?")
+        return found
+
+    def _places_of(self, places: Places) -> Places:
+        """A number of the topic and partition of rows of partitions."""
+        return codes_of(self._topics.take(places), self.partitions.numbers("partition", NO_NUMBER)[places])
+
+    def by_partition(self, places: Places) -> Groups:
+        """Rows of partitions, by the name of the partition."""
+        codes = self._places_of(places)
+        _, first = np.unique(codes, return_index=True)
+        names = [
+            topic if number < 0 else f"{topic}-{number}"
+            for topic, number in zip(
+                self._topics.take(places[first]).to_pylist(),
+                self.partitions.numbers("partition", NO_NUMBER)[places[first]].tolist(),
+                strict=True,
+            )
+        ]
+        return Groups(codes_of(pa.array(names, pa.string()))[codes], places)
+
+    def times_of(self, places: Places) -> Places:
+        """The times of the exchanges of rows of partitions."""
+        return self.times[self._exchange_of_partition[places]]
 
     @cached_property
     def claims(self) -> dict[str, list[Row]]:
@@ -164,6 +220,11 @@ class Evidence:
         found = rows.at(np.union1d(rows.places(topic=[*names]), unnamed))
         return [row for row in found if topic_of(row) in names]
 
+    def of_partition(self, topic: str, partition: int) -> Places:
+        """The places of the rows of a partition, whose topic is as `topic_of` gives it."""
+        named = np.array(pc.equal(self._topics, pa.scalar(topic)), np.bool_)
+        return np.flatnonzero(named & (self.partitions.numbers("partition", NO_NUMBER) == partition))
+
     def is_late(self, conn_id: int) -> bool:
         """Whether the capture lacks the beginning of a connection."""
         connection = self.connections.get(conn_id)
@@ -176,6 +237,46 @@ class Evidence:
             and (gap["t"] is None or ((t0 is None or gap["t"] >= t0 - SECOND) and (t1 is None or gap["t"] <= t1)))
             for gap in self.gaps
         )
+
+
+class Produced:
+    """Batches of producers: their places, those of their partitions (-1 for none), and those of their exchanges."""
+
+    def __init__(self, evidence: Evidence, places: Places, verdicts: Places, owners: Places) -> None:
+        self._evidence = evidence
+        self.places, self.verdicts, self.owners = places, verdicts, owners
+
+    def numbers(self, name: str, null: int = NO_NUMBER) -> Places:
+        """A column of the batches."""
+        return self._evidence.batches.numbers(name, null)[self.places]
+
+    def column(self, name: str) -> pa.Array[Any]:
+        """A column of the batches, as Arrow has it."""
+        return self._evidence.batches.column(name).take(self.places)
+
+    def verdict(self, name: str, null: int = NO_NUMBER) -> Places:
+        """A column of the partitions of the batches."""
+        found = np.full(len(self.places), null, np.int64)
+        known = self.verdicts >= 0
+        found[known] = self._evidence.partitions.numbers(name, null)[self.verdicts[known]]
+        return found
+
+    def rows(self, chosen: Places) -> list[Row]:
+        """Some of the batches."""
+        return self._evidence.batches.at(self.places[chosen])
+
+    def pairs(self, chosen: Places) -> list[tuple[Row, Row | None]]:
+        """Some of the batches, each with the row of its partition."""
+        verdicts = self.verdicts[chosen]
+        known = iter(self._evidence.partitions.at(verdicts[verdicts >= 0]))
+        return [
+            (row, next(known) if place >= 0 else None)
+            for row, place in zip(self.rows(chosen), verdicts.tolist(), strict=True)
+        ]
+
+    def by_client(self, chosen: Places) -> Groups:
+        """Some of the batches, by their client."""
+        return Groups(self._evidence.clients[self.owners[chosen]], chosen)
 
 
 class _Places:
@@ -196,29 +297,6 @@ class _Places:
         found = self._order[np.maximum(nearest, 0)]
         same = (nearest >= 0) & (self.conn_id[found] == conn_id) & (self.seq[found] == seq)
         return np.where(same, found, -1)
-
-
-class RowGroups(Mapping[K, list[Row]]):
-    """Rows by a key, in the order of the first row of each; `codes` has one number per row and key."""
-
-    def __init__(self, rows: LazyRows, codes: Places, key: Callable[[Row], K]) -> None:
-        self._rows = rows
-        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        members = (
-            np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1]) if len(codes) else []
-        )
-        names = rows.at(first)
-        self.places: dict[K, Places] = {key(names[number]): members[number] for number in np.argsort(first).tolist()}
-        """The places of the rows of each key."""
-
-    def __getitem__(self, key: K) -> list[Row]:
-        return self._rows.at(self.places[key])
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.places)
-
-    def __len__(self) -> int:
-        return len(self.places)
 
 
 def when(row: Row) -> int:

@@ -299,13 +299,13 @@ def _microseconds(nanoseconds: int | None) -> int | None:
     return None if nanoseconds is None or nanoseconds < 0 else nanoseconds // 1000
 
 
-def _pick(column: NDArray[np.int64], rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _pick(column: NDArray[np.integer[Any]], rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """The items of a column at rows, or all of them; null if a row is negative."""
     if rows is None:
-        return column
+        return column.astype(np.int64, copy=False)
     if not len(column):
         return np.full(len(rows), _NULL, np.int64)
-    picked = column[np.maximum(rows, 0)]
+    picked = column[np.maximum(rows, 0)].astype(np.int64, copy=False)
     absent = rows < 0
     if absent.any():
         picked[absent] = _NULL

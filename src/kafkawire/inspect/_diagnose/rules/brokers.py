@@ -16,10 +16,14 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafkawire.inspect._diagnose.close_causes import FLOORS
 from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.row_groups import Groups, codes_of
 from kafkawire.inspect._diagnose.rule import COMPRESS, LINGER, SHOWN, Finding, about, names_of, rule
+from kafkawire.inspect._diagnose.topic_causes import MISSING, cause_of, was_new
 from kafkawire.messages.releases import release_names, releases_serving
 
 if TYPE_CHECKING:
@@ -34,14 +38,14 @@ if TYPE_CHECKING:
 _PRODUCE, _FETCH, _METADATA, _JOIN, _SYNC, _API_VERSIONS, _SHARE_FETCH = 0, 1, 3, 11, 14, 18, 78
 _MUTATIONS: Final = 89
 _NO_TIME = _NO_VERSION = -(2**63)
+_FIRST_WITH_SESSIONS: Final = 7
 _EMPTY: Final = 200
 _UNSUPPORTED: Final = 35
 _CHURN: Final = (5, 6, 14, 15, 16)
 _LOADING: Final = (14, 15, 16)
 _CORRUPT: Final = (2, 87)
 _SESSION: Final = (70, 71, 106)
-_UNKNOWN, _FORBIDDEN, _UNKNOWN_ID, _INCONSISTENT_ID = 3, 29, 100, 103
-_MISSING: Final = (_UNKNOWN, _UNKNOWN_ID, _INCONSISTENT_ID)
+_FORBIDDEN: Final = 29
 
 
 @rule("throttling", "warning", "a client that a quota throttles")
@@ -134,11 +138,15 @@ def _excess_ms(row: Row) -> float:
 )
 def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients with versions that Kafka 4 or this broker does not serve, or without ApiVersions."""
-    old = evidence.exchanges.at(_old_places(evidence))
-    for (address, client), rows in grouped(old, client_of).items():
-        software = rows[0]["connection"]["software_name"]
+    exchanges, old = evidence.exchanges, _old_places(evidence)
+    kinds = codes_of(exchanges.numbers("api_key", -1)[old], exchanges.numbers("version", -1)[old])
+    for own in Groups(evidence.clients[old], np.arange(len(old))).members():
+        places, distinct = old[own], np.unique(kinds[own], return_index=True)[1]
+        shown, rows = exchanges.at(places[:SHOWN]), exchanges.at(places[distinct])
+        address, client = client_of(shown[0])
+        software = shown[0]["connection"]["software_name"]
         who = f"{client or address}" + (
-            f" ({software} {rows[0]['connection']['software_version']})" if software else ""
+            f" ({software} {shown[0]['connection']['software_version']})" if software else ""
         )
         outdated = {(row["api_key"], row["version"]): row for row in rows if _is_old(row)}
         refused = {(row["api_key"], row["version"]): row for row in rows if not _is_old(row)}
@@ -150,7 +158,8 @@ def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         if refused:
             parts.append(f"uses {_versions(refused)}, which the broker refuses{_releases(refused, 'first served', 0)}")
         advice = "Upgrade the client before the brokers (KIP-896)." if outdated else "Upgrade the broker or the client."
-        yield about("old-client", "warning", rows, f"{who} {'; it '.join(parts)}", advice, entity=client)
+        text, extent = f"{who} {'; it '.join(parts)}", evidence.extent(places)
+        yield about("old-client", "warning", shown, text, advice, entity=client, **extent)
 
     yield from _unasking_clients(evidence)
 
@@ -268,15 +277,18 @@ def corruption(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 @rule("session-churn", "warning", "fetch sessions that do not last", thresholds=("repeats", "full_fetches"))
 def session_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Fetch sessions that do not last."""
-    fetches = [row for row in evidence.exchanges.where(api_key=_FETCH) if (row["version"] or 0) >= 7]
-    for rows in grouped(fetches, lambda row: row["conn_id"]).values():
-        errors = [row for row in rows if row["error_code"] in _SESSION]
-        full = [row for row in rows if row["session_epoch"] == 0]
+    exchanges = evidence.exchanges
+    codes, epochs = exchanges.numbers("error_code", 0), exchanges.numbers("session_epoch", -1)
+    fetches = exchanges.places(api_key=_FETCH)
+    fetches = fetches[exchanges.numbers("version", 0)[fetches] >= _FIRST_WITH_SESSIONS]
+    for places in Groups(exchanges.numbers("conn_id", -1)[fetches], fetches).members():
+        errors = places[np.isin(codes[places], _SESSION)]
+        full = places[epochs[places] == 0]
         if len(errors) >= limits.repeats:
-            text = f"{len(errors)} of {len(rows)} fetches failed with {names_of([row['error_code'] for row in errors])}"
-            shown = errors
-        elif len(full) >= limits.full_fetches and len(full) * 2 > len(rows):
-            text, shown = f"{len(full)} of {len(rows)} fetches ask for a new session", full
+            text = f"{len(errors)} of {len(places)} fetches failed with {names_of(codes[errors].tolist())}"
+            shown = exchanges.at(errors)
+        elif len(full) >= limits.full_fetches and len(full) * 2 > len(places):
+            text, shown = f"{len(full)} of {len(places)} fetches ask for a new session", exchanges.at(full)
         else:
             continue
         advice = (
@@ -293,17 +305,23 @@ def session_churn(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 )
 def inefficiency(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Traffic that better settings would reduce."""
-    sent = [batch for batch, _ in evidence.produced if batch["record_count"] >= 0]
-    for (address, client), rows in grouped(sent, lambda row: client_of(row["exchange"])).items():
-        exchanges, who = [row["exchange"] for row in rows], client or address
-        mean = sum(row["record_count"] for row in rows) / len(rows)
-        if len(rows) >= limits.small_batches and mean < 2:
-            text = f"{who} sends {mean:.1f} records per batch, in {len(rows)} batches"
-            yield about("inefficiency", "info", exchanges, text, LINGER, entity=client)
-        plain = sum(row["size"] for row in rows if row["codec"] == "none")
-        if plain >= limits.plain_bytes and all(row["codec"] == "none" for row in rows):
+    sent = evidence.produced
+    counts, bytes_sent = sent.numbers("record_count"), sent.numbers("size")
+    is_plain = np.array(pc.equal(sent.column("codec"), pa.scalar("none")).fill_null(False), np.bool_)
+    for places in sent.by_client(np.flatnonzero(counts >= 0)).members():
+        mean, plain = int(counts[places].sum()) / len(places), int(bytes_sent[places][is_plain[places]].sum())
+        is_small = len(places) >= limits.small_batches and mean < 2
+        if not is_small and not (plain >= limits.plain_bytes and is_plain[places].all()):
+            continue
+        shown, extent = evidence.exchanges.at(sent.owners[places[:SHOWN]]), evidence.extent(sent.owners[places])
+        address, client = client_of(shown[0])
+        who = client or address
+        if is_small:
+            text = f"{who} sends {mean:.1f} records per batch, in {len(places)} batches"
+            yield about("inefficiency", "info", shown, text, LINGER, entity=client, **extent)
+        if plain >= limits.plain_bytes and is_plain[places].all():
             text = f"{who} sends {plain} bytes uncompressed"
-            yield about("inefficiency", "info", exchanges, text, COMPRESS, entity=client)
+            yield about("inefficiency", "info", shown, text, COMPRESS, entity=client, **extent)
     keys, sizes = evidence.exchanges.numbers("api_key", -1), evidence.exchanges.numbers("resp_bytes", 0)
     waits = evidence.exchanges.numbers("max_wait_ms", limits.short_wait_ms)
     is_empty = (keys == _FETCH) & (waits < limits.short_wait_ms) & (sizes != 0) & (sizes < _EMPTY)
@@ -336,61 +354,22 @@ def _chatter(
 )
 def unknown_topics(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Topics that clients use and brokers do not know."""
-    codes = {*_MISSING, _FORBIDDEN}
+    codes = {*MISSING, _FORBIDDEN}
     names = {topic_of(row) for row in evidence.partitions.where(error_code=codes)}
     if not names:
         return
     for topic, rows in grouped(evidence.of_topics(names), topic_of).items():
-        refused = [row for row in rows if row["error_code"] in _MISSING]
+        refused = [row for row in rows if row["error_code"] in MISSING]
         forbidden = [row for row in rows if row["error_code"] == _FORBIDDEN]
-        if len(refused) >= limits.unknown_topic and _was_new(rows, limits):
+        if len(refused) >= limits.unknown_topic and was_new(rows, limits):
             text = f"{topic}: {len(refused)} responses did not know it while it was created"
             advice = "Nothing: clients retry. To avoid the errors, create topics before the clients start."
             yield about("unknown-topic", "info", [row["exchange"] for row in refused], text, advice, entity=topic)
         elif len(refused) >= limits.unknown_topic:
-            why, advice = _cause(rows, refused)
+            why, advice = cause_of(rows, refused)
             text = f"{topic}: {len(refused)} responses do not know it; {why}"
             yield about("unknown-topic", "error", [row["exchange"] for row in refused], text, advice, entity=topic)
         elif len(forbidden) >= limits.unknown_topic:
             text = f"{topic}: {len(forbidden)} responses say that the client may not use it"
             advice = "The topic may exist: grant the client's principal access (kafka-acls), or fix the name."
             yield about("unknown-topic", "error", [row["exchange"] for row in forbidden], text, advice, entity=topic)
-
-
-def _was_new(rows: list[Row], limits: Thresholds) -> bool:
-    """Whether each broker that did not know a topic knew it soon, as it happens with a topic that is just created."""
-    for answers in grouped(rows, lambda row: row["exchange"]["connection"]["server"]).values():
-        refusals = [when(row["exchange"]) for row in answers if row["error_code"] in _MISSING]
-        known = [when(row["exchange"]) for row in answers if row["error_code"] == 0]
-        if refusals and not (known and min(known) > max(refusals)):
-            return False
-        if refusals and min(known) - min(refusals) > limits.new_topic_s * SECOND:
-            return False
-    return True
-
-
-def _cause(rows: list[Row], refused: list[Row]) -> tuple[str, str]:
-    described = [row for row in rows if row["api_key"] == _METADATA]
-    known = [row for row in described if row["error_code"] == 0 and row["partition"] == -1]
-    ids = {row["topic_id"] for row in rows if row["topic_id"] is not None}
-    if len(ids) > 1 or any(row["error_code"] in (_UNKNOWN_ID, _INCONSISTENT_ID) for row in refused):
-        return "it was deleted and recreated with another id", "Restart or upgrade the client that holds the old id."
-    partitions = {row["partition"] for row in described if row["partition"] >= 0 and row["error_code"] == 0}
-    beyond = sorted({row["partition"] for row in refused if row["partition"] >= 0} - partitions)
-    if known and partitions and beyond and all(row["api_key"] != _METADATA for row in refused):
-        return (
-            f"it has {len(partitions)} partitions, and the client uses partition {beyond[0]}",
-            "Fix the partitioner or the partition count that the client assumes.",
-        )
-    if known:
-        yes = sorted({row["exchange"]["connection"]["server"] for row in known})
-        no = sorted({row["exchange"]["connection"]["server"] for row in refused})
-        return (
-            f"{', '.join(yes)} know it, {', '.join(no)} do not (yet)",
-            "The metadata is still propagating: wait and retry. If it persists, check the brokers that do not know it.",
-        )
-    barred = any(row["exchange"]["auto_create"] is False for row in described)
-    return (
-        "no broker knows it" + (", and the client does not request its creation" if barred else ""),
-        "Create the topic, or fix its name.",
-    )

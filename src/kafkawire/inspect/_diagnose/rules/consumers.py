@@ -14,10 +14,10 @@ Rules:
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import groupby, pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from kafkawire.inspect._diagnose.evidence import client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.evidence import NO_NUMBER, client_of, grouped, partition_name, topic_of, when
 from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 
 if TYPE_CHECKING:
@@ -66,17 +66,15 @@ _POISONOUS: Final = (
 @rule("stuck-error-loop", "error", "a consumer gets the same error repeatedly", thresholds=("repeats",))
 def stuck(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Consumers that ask for the same offset repeatedly."""
-    runs = [
-        (offset, same)
-        for rows in evidence.fetches.values()
-        for offset, run in groupby(rows, key=lambda row: row["fetch_offset"])
-        if offset is not None and len(same := list(run)) >= limits.repeats
-    ]
-    fetched = evidence.batches.where(source="response") if runs else []
+    fetches = evidence.fetches
+    offsets = evidence.partitions.numbers("fetch_offset", NO_NUMBER)[fetches.order]
+    runs = [evidence.partitions.at(run) for run in fetches.runs(offsets, limits.repeats)]
+    runs = [same for same in runs if same[0]["fetch_offset"] is not None]
+    fetched = evidence.batches_of([row for same in runs for row in same], "response") if runs else []
     batches = grouped(fetched, lambda row: (row["conn_id"], row["seq"], row["topic"], row["partition"]))
-    for offset, same in runs:
+    for same in runs:
         carried = [batches.get((row["conn_id"], row["seq"], row["topic"], row["partition"]), []) for row in same]
-        yield from _reason(evidence, same, carried, offset)
+        yield from _reason(evidence, same, carried, same[0]["fetch_offset"])
 
 
 def _reason(evidence: Evidence, same: list[Row], carried: list[list[Row]], offset: int) -> Iterator[Finding]:
@@ -146,9 +144,9 @@ def _commits_move(evidence: Evidence, same: list[Row]) -> bool:
     first, last = same[0]["exchange"], same[-1]["exchange"]
     offsets = {
         row["committed_offset"]
-        for (_, *place), rows in evidence.commits.items()
-        if place == [topic_of(same[0]), same[0]["partition"]]
-        for row in rows
+        for key in evidence.commits
+        if key[1:] == (topic_of(same[0]), same[0]["partition"])
+        for row in evidence.commits[key]
         if client_of(row["exchange"]) == client_of(first) and when(first) <= when(row["exchange"]) <= when(last)
     }
     return len(offsets) > 1
@@ -179,24 +177,28 @@ def _has_no_record(batch: Row, offset: int) -> bool:
 def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Fetch positions and committed offsets that decrease."""
     causes = _Causes(evidence)
-    for rows in evidence.fetches.values():
-        known = [row for row in rows if row["fetch_offset"] is not None]
-        for before, after in pairwise(known):
-            if after["fetch_offset"] < before["fetch_offset"]:
-                yield _reset(causes, before, after, "fetch_offset", "fetching")
-    for rows in evidence.commits.values():
-        for before, after in pairwise(rows):
-            if after["committed_offset"] < before["committed_offset"]:
-                yield _reset(causes, before, after, "committed_offset", "committing")
+    rows = evidence.partitions
+    both = (("fetch_offset", "fetching", evidence.fetches), ("committed_offset", "committing", evidence.commits))
+    for column, doing, groups in both:
+        offsets = rows.numbers(column, NO_NUMBER)[groups.order]
+        for before, after in groups.falls(offsets, null=NO_NUMBER):
+            yield _reset(causes, rows[before], rows[after], column, doing)
 
 
 class _Causes:
     """The requests that may explain why a consumer went back, in the order of time, so that a question is a search."""
 
     def __init__(self, evidence: Evidence) -> None:
-        asked = evidence.partitions.where(api_key=_LIST_OFFSETS)
-        self._asked = grouped(asked, lambda row: (topic_of(row), row["partition"]))
-        self._assigning = grouped(evidence.exchanges.where(api_key=_ASSIGNING), client_of)
+        self._evidence = evidence
+
+    @cached_property
+    def _asked(self) -> dict[tuple[str, int], list[Row]]:
+        asked = self._evidence.partitions.where(api_key=_LIST_OFFSETS)
+        return grouped(asked, lambda row: (topic_of(row), row["partition"]))
+
+    @cached_property
+    def _assigning(self) -> dict[tuple[str, str | None], list[Row]]:
+        return grouped(self._evidence.exchanges.where(api_key=_ASSIGNING), client_of)
 
     def lists(self, row: Row, begin: int, end: int) -> list[Row]:
         """The ListOffsets of the partition of a row, between two times."""

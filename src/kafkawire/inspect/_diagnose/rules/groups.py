@@ -26,12 +26,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from kafkawire.inspect._diagnose.evidence import SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.evidence import NO_NUMBER, SECOND, client_of, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.row_groups import Groups, codes_of
 from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.thresholds import Thresholds
@@ -61,19 +66,29 @@ _BLOCKED: Final = (
 @rule("rebalance-storm", "error", "a group that rebalances too often", thresholds=("joins_per_minute",))
 def rebalance_storms(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Groups whose members join repeatedly."""
-    changes = evidence.exchanges.where(api_key=(_JOIN, *_EPOCHS))
-    names = {row["group_id"] for row in changes if row["group_id"]}
-    for group, rows in grouped(evidence.exchanges.where(group_id=names), _group).items():
+    exchanges = evidence.exchanges
+    changes = exchanges.column("group_id").take(exchanges.places(api_key=(_JOIN, *_EPOCHS)))
+    names = {name for name in pc.unique(changes).to_pylist() if name}
+    epochs, places = _epoch_changes(evidence), exchanges.places(group_id=names)
+    wanted = np.zeros(len(exchanges), np.bool_)
+    for chosen in (
+        exchanges.places(api_key=(_JOIN, _LEAVE, _SYNC)),
+        exchanges.places(error_code=_GROUP_ERRORS),
+        epochs,
+    ):
+        wanted[chosen] = True
+    for own in Groups(codes_of(exchanges.column("group_id").take(places)), places).members():
+        rows = exchanges.at(own[wanted[own]])
         joins = [row for row in rows if row["api_key"] == _JOIN and row["error_code"] != _MEMBER_ID_REQUIRED]
         rises = _rises([row for row in joins if row["error_code"] == 0])
         if not joins:
-            joins = _epoch_changes(rows)
+            joins = exchanges.at(np.intersect1d(own, epochs))
             rises = _rises(joins)
         if rises <= 2 * _starts(joins) or len(joins) < 2:
             continue
         minutes = max(when(joins[-1]) - when(joins[0]), SECOND) / (60 * SECOND)
         if len(joins) / max(minutes, 1 / 6) >= limits.joins_per_minute:
-            yield _storm(group, rows, joins, rises, minutes)
+            yield _storm(_group(joins[0]), rows, joins, rises, minutes)
 
 
 def _storm(group: str, rows: list[Row], joins: list[Row], rises: int, minutes: float) -> Finding:
@@ -123,17 +138,16 @@ def _rises(joins: list[Row]) -> int:
     return len(generations)
 
 
-def _epoch_changes(rows: list[Row]) -> list[Row]:
+def _epoch_changes(evidence: Evidence) -> NDArray[np.int64]:
     """Heartbeats with another member epoch than the one before (KIP-848, KIP-932, KIP-1071)."""
-    changed: list[Row] = []
-    epochs: dict[str | None, int] = {}
-    for row in rows:
-        if row["api_key"] in _EPOCHS and row["generation"] is not None:
-            member = row["member_id"]
-            if member in epochs and epochs[member] != row["generation"]:
-                changed.append(row)
-            epochs[member] = row["generation"]
-    return changed
+    exchanges = evidence.exchanges
+    epochs, places = exchanges.numbers("generation", NO_NUMBER), exchanges.places(api_key=_EPOCHS)
+    places = places[epochs[places] != NO_NUMBER]
+    names = (exchanges.column(name).take(places) for name in ("group_id", "member_id"))
+    beats = Groups(codes_of(*names), places)
+    changed = (np.diff(beats.numbers) == 0) & (np.diff(epochs[beats.order]) != 0)
+    found: NDArray[np.int64] = np.sort(beats.order[1:][changed])
+    return found
 
 
 @rule(
@@ -148,7 +162,10 @@ def not_fetching(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     keys = evidence.exchanges.numbers("api_key", -1)
     for places in evidence.by_client.places.values():
         own = keys[places]
-        if not np.isin(own, _BEATS).any() or not np.isin(own, _READING).any():
+        beating = places[np.isin(own, _BEATS)]
+        if not len(beating) or not np.isin(own, _READING).any():
+            continue
+        if evidence.times[beating[-1]] - evidence.times[places[0]] < limits.silent_s * SECOND:
             continue
         rows = evidence.exchanges.at(places[np.isin(own, (*_BEATS, *_READING, _LEAVE))])
         beats = [row for row in rows if row["api_key"] in _BEATS and row["error_code"] == 0]
@@ -256,24 +273,23 @@ def _departure(rows: list[Row], since: Row) -> tuple[list[Row], str]:
 
 
 def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
-    if not evidence.commits:
+    commits, partitions = evidence.commits, evidence.partitions
+    offsets = partitions.numbers("committed_offset", NO_NUMBER)
+    standing = commits.constant(offsets[commits.order], limits.repeats)
+    if not standing:
         return
-    marks = grouped(
-        (row for row in evidence.partitions.where(api_key=_FETCH) if row["high_watermark"] is not None),
-        lambda row: (topic_of(row), row["partition"]),
-    )
-    for (group, topic, partition), rows in evidence.commits.items():
-        offsets = {row["committed_offset"] for row in rows}
-        if len(rows) < limits.repeats or len(offsets) > 1:
+    marks = partitions.numbers("high_watermark", NO_NUMBER)
+    fetched = partitions.places(api_key=_FETCH)
+    fetched = fetched[marks[fetched] != NO_NUMBER]
+    for rows in map(partitions.at, standing):
+        first, offset = rows[0], rows[0]["committed_offset"]
+        group, topic, partition = first["exchange"]["group_id"], topic_of(first), first["partition"]
+        places = np.intersect1d(fetched, evidence.of_partition(topic, partition))
+        seen = marks[places[evidence.times_of(places) >= when(first["exchange"])]]
+        behind = int(seen.max(initial=offset)) - offset
+        if behind <= 0 or seen.max() <= seen.min():
             continue
-        since = when(rows[0]["exchange"])
-        seen = [row["high_watermark"] for row in marks.get((topic, partition), []) if when(row["exchange"]) >= since]
-        behind = max(seen, default=0) - next(iter(offsets))
-        if behind <= 0 or max(seen) <= min(seen):
-            continue
-        text = (
-            f"{group} commits offset {next(iter(offsets))} of {topic}-{partition} repeatedly, {behind} behind the log"
-        )
+        text = f"{group} commits offset {offset} of {topic}-{partition} repeatedly, {behind} behind the log"
         advice = "The group processes nothing although the log grows: look for a blocked or failing handler."
         exchanges = [row["exchange"] for row in rows]
         yield about("stuck-not-fetching", "warning", exchanges, text, advice, entity=f"{topic}-{partition}")
@@ -288,8 +304,19 @@ def _committing_in_place(evidence: Evidence, limits: Thresholds) -> Iterator[Fin
 )
 def not_reconciling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Members whose heartbeats go on without the partitions being given up."""
-    beats = [row for row in evidence.exchanges.where(api_key=_RECONCILED) if row["group_id"]]
-    for group, rows in grouped(beats, lambda row: row["group_id"]).items():
+    exchanges = evidence.exchanges
+    beats = exchanges.places(api_key=_RECONCILED)
+    groups, members = (exchanges.column(name).take(beats) for name in ("group_id", "member_id"))
+    named = np.array(pc.not_equal(groups, pa.scalar("")).fill_null(False), np.bool_)
+    beats, codes = beats[named], codes_of(groups, members)[named]
+    assigned = exchanges.numbers("assigned", NO_NUMBER)
+    fewer = Groups(codes, beats)
+    asked = [place for place, _ in fewer.falls(assigned[fewer.order], null=NO_NUMBER)]
+    for places in Groups(codes_of(groups)[named], beats).members():
+        if not np.isin(asked, places).any():
+            continue
+        rows = exchanges.at(places)
+        group = rows[0]["group_id"]
         for own in grouped(rows, lambda row: row["member_id"]).values():
             yield from _kept(group, rows, own, limits)
 

@@ -15,10 +15,12 @@ Rules:
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, topic_of, when
+from kafkawire.inspect._diagnose.row_groups import Groups, codes_of
 from kafkawire.inspect._diagnose.rule import Finding, about, names_of, rule
 from kafkawire.inspect._transactions.traffic import is_war
 from kafkawire.records import HEADER_SIZE, add_sequence, crc32c
@@ -26,6 +28,9 @@ from kafkawire.records.layout import CHECKED_FROM, PRODUCER, PRODUCER_ID_AT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
     from kafkawire.inspect._diagnose.levels import Level
@@ -54,23 +59,19 @@ _SHAPE: Final = (
 @rule("sequence-gap", "error", "batches of an idempotent producer that are missing or out of order")
 def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Gaps in the sequence numbers of a producer, and the errors of brokers about them."""
-    numbered = [batch for batch, _ in evidence.produced if batch["base_sequence"] >= 0 and batch["magic"] == 2]
-    for (_, _, producer, epoch), batches in grouped(
-        numbered, lambda row: (row["topic"], row["partition"], row["producer_id"], row["producer_epoch"])
-    ).items():
-        seen: set[int] = set()
-        due: int | None = None
-        for before, batch in zip([None, *batches], batches, strict=False):
-            base = batch["base_sequence"]
-            if due is not None and before is not None and base != due and base not in seen:
-                name = partition_name(batch)
-                text = f"{name}: producer {producer} (epoch {epoch}) continued at sequence {base}, expected {due}"
-                advice = "A batch was lost or overtaken: use at most 5 requests in flight."
-                pair = [before["exchange"], batch["exchange"]]
-                yield about("sequence-gap", "error", pair, text, advice, entity=name)
-            if base not in seen:
-                due = add_sequence(base, batch["last_offset"] - batch["base_offset"] + 1)
-                seen.add(base)
+    sent = evidence.produced
+    bases, counts = sent.numbers("base_sequence"), sent.numbers("last_offset") - sent.numbers("base_offset") + 1
+    numbered = np.flatnonzero((bases >= 0) & (sent.numbers("magic") == 2))
+    owners = (sent.numbers(name)[numbered] for name in ("partition", "producer_id", "producer_epoch"))
+    for places in Groups(codes_of(sent.column("topic").take(numbered), *owners), numbered).members():
+        for before, after, due in _gaps(bases[places], counts[places]):
+            former, batch = sent.rows(places[[before, after]])
+            name, producer, epoch = partition_name(batch), batch["producer_id"], batch["producer_epoch"]
+            text = f"{name}: producer {producer} (epoch {epoch}) continued at sequence {bases[places[after]]}"
+            text += f", expected {due}"
+            advice = "A batch was lost or overtaken: use at most 5 requests in flight."
+            pair = [former["exchange"], batch["exchange"]]
+            yield about("sequence-gap", "error", pair, text, advice, entity=name)
     refused = evidence.partitions.where(api_key=_PRODUCE, error_code=_SEQUENCE_ERRORS)
     for name, rows in grouped(refused, partition_name).items():
         codes = [row["error_code"] for row in rows]
@@ -81,6 +82,20 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
             else "An earlier batch is missing: retries reordered the batches, or the client counts sequences wrongly."
         )
         yield about("sequence-gap", "error", [row["exchange"] for row in rows], text, advice, entity=name)
+
+
+def _gaps(bases: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """The batches of a producer that do not follow the ones before them, and the sequence that was due."""
+    if bool((np.diff(bases) == counts[:-1]).all() and (counts > 0).all()):
+        return
+    seen: set[int] = set()
+    due: int | None = None
+    for place, (base, count) in enumerate(zip(bases.tolist(), counts.tolist(), strict=True)):
+        if due is not None and base != due and base not in seen:
+            yield place - 1, place, due
+        if base not in seen:
+            due = add_sequence(base, count)
+            seen.add(base)
 
 
 @rule(
@@ -146,19 +161,17 @@ def oversized_records(evidence: Evidence, limits: Thresholds) -> Iterator[Findin
         advice = "Raise max.message.bytes of the topic (and message.max.bytes), or send smaller batches and records."
         yield about("oversized-records", "error", [row["exchange"] for row in rows], text, advice, entity=name)
     known = {name for name, _ in grouped(refused, partition_name).items()}
-    large = [batch for batch, _ in evidence.produced if batch["size"] > limits.batch_limit]
+    sent = evidence.produced
+    large = sent.rows(np.flatnonzero(sent.numbers("size") > limits.batch_limit))
     for name, rows in grouped(large, partition_name).items():
         if name not in known:
             largest = max(row["size"] for row in rows)
             text = f"{name}: {len(rows)} batches larger than {limits.batch_limit} bytes, up to {largest}"
             advice = "This broker accepts them; replicas, mirrors and consumers with default limits may not."
             yield about("oversized-records", "info", [row["exchange"] for row in rows], text, advice, entity=name)
-    beyond = [
-        row
-        for rows in evidence.fetches.values()
-        for row in rows
-        if row["max_bytes"] is not None and (row["bytes"] or 0) > row["max_bytes"] > 0
-    ]
+    places = evidence.fetches.order
+    most, size = (evidence.partitions.numbers(name, 0)[places] for name in ("max_bytes", "bytes"))
+    beyond = evidence.partitions.at(places[(most > 0) & (size > most)])
     for name, rows in grouped(beyond, partition_name).items():
         largest = max(rows, key=lambda row: int(row["bytes"]))
         text = f"{name}: {len(rows)} fetches returned more than the consumer's limit for a partition,"
@@ -191,17 +204,21 @@ def durability(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
 @rule("retries", "warning", "a batch that was sent more than once")
 def retries_and_duplicates(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Batches that were sent or stored more than once."""
-    tries: dict[Any, list[tuple[Row, Row | None]]] = {}
-    for batch, verdict in evidence.produced:
-        place = (batch["topic"], batch["partition"])
-        if batch["producer_id"] >= 0 and batch["base_sequence"] >= 0:
-            key: tuple[Any, ...] = (*place, batch["producer_id"], batch["producer_epoch"], batch["base_sequence"])
-        else:
-            key = (*place, batch["crc"], batch["size"])
-        tries.setdefault(key, []).append((batch, verdict))
-    for sent in tries.values():
-        if len(sent) > 1:
-            yield _sent_again(sent)
+    sent = evidence.produced
+    is_numbered = (sent.numbers("producer_id") >= 0) & (sent.numbers("base_sequence") >= 0)
+    keys: list[NDArray[np.int64] | pa.Array[Any]] = [
+        sent.column("topic"),
+        sent.numbers("partition"),
+        is_numbered.astype(np.int64),
+    ]
+    keys += [
+        np.where(is_numbered, sent.numbers(one), sent.numbers(other))
+        for one, other in (("producer_id", "crc"), ("producer_epoch", "size"))
+    ]
+    keys.append(np.where(is_numbered, sent.numbers("base_sequence"), 0))
+    for places in Groups(codes_of(*keys)).members():
+        if len(places) > 1:
+            yield _sent_again(sent.pairs(places))
     yield from _under_another_epoch(evidence)
 
 
@@ -230,27 +247,26 @@ def _sent_again(sent: list[tuple[Row, Row | None]]) -> Finding:
 
 
 def _under_another_epoch(evidence: Evidence) -> Iterator[Finding]:
-    stored = [
-        batch | {"stored_at": verdict["base_offset"]}
-        for batch, verdict in evidence.produced
-        if verdict is not None
-        and verdict["error_code"] == 0
-        and batch["producer_id"] >= 0
-        and batch["magic"] == 2
-        and batch["crc_ok"]
-    ]
-    for alike in grouped(stored, lambda batch: tuple(batch[name] for name in _SHAPE)).values():
-        for one, other in pairwise(alike):
-            if _producer(one)[:2] != _producer(other)[:2] and _same_records(one, other):
-                name = partition_name(one)
-                text = (
-                    f"{name}: the same {one['record_count']} records were stored at offsets {one['stored_at']} and"
-                    f" {other['stored_at']}, by producer {one['producer_id']} in epoch {one['producer_epoch']} and"
-                    f" {other['producer_id']} in epoch {other['producer_epoch']}"
-                )
-                advice = "The client sent a stored batch again with a new epoch, a known client bug: upgrade it."
-                exchanges = [one["exchange"], other["exchange"]]
-                yield about("duplicates", "error", exchanges, text, advice, entity=name)
+    sent = evidence.produced
+    producers, epochs = sent.numbers("producer_id"), sent.numbers("producer_epoch")
+    accepted = (sent.verdict("error_code") == 0) & (producers >= 0) & (sent.numbers("magic") == 2)
+    stored = np.flatnonzero(accepted & (sent.numbers("crc_ok") == 1))
+    alike = Groups(codes_of(*(sent.column(name).take(stored) for name in _SHAPE)), stored)
+    order = alike.order
+    follows = np.diff(alike.numbers) == 0
+    differs = (np.diff(producers[order]) != 0) | (np.diff(epochs[order]) != 0)
+    for place in np.flatnonzero(follows & differs).tolist():
+        (one, first), (other, second) = sent.pairs(order[place : place + 2])
+        if first is not None and second is not None and _same_records(one, other):
+            name = partition_name(one)
+            text = (
+                f"{name}: the same {one['record_count']} records were stored at offsets {first['base_offset']} and"
+                f" {second['base_offset']}, by producer {one['producer_id']} in epoch {one['producer_epoch']} and"
+                f" {other['producer_id']} in epoch {other['producer_epoch']}"
+            )
+            advice = "The client sent a stored batch again with a new epoch, a known client bug: upgrade it."
+            exchanges = [one["exchange"], other["exchange"]]
+            yield about("duplicates", "error", exchanges, text, advice, entity=name)
 
 
 def _same_records(one: Row, other: Row) -> bool:

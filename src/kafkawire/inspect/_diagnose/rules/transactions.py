@@ -11,7 +11,6 @@ Rules:
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from kafkawire.inspect._diagnose.evidence import SECOND, grouped, partition_name, when
@@ -21,7 +20,11 @@ from kafkawire.inspect._transactions.traffic import CHECK_US, INIT, is_war, take
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kafkawire.inspect._diagnose.evidence import Evidence, Row
+    from kafkawire.inspect._diagnose.row_groups import Groups
     from kafkawire.inspect._diagnose.thresholds import Thresholds
     from kafkawire.inspect._transactions.model import Transaction
 
@@ -51,9 +54,10 @@ _ABORT: Final = "Abort it (kafka-transactions abort), and find out why its produ
 )
 def held_back(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Transactions that hang or time out, and last stable offsets that stand still."""
-    fetches = grouped(
-        (row for row in evidence.partitions.where(api_key=_FETCH) if (row["lso"] or -1) >= 0), partition_name
-    )
+    stable = evidence.partitions.numbers("lso", -1)
+    places = evidence.partitions.places(api_key=_FETCH)
+    groups = evidence.by_partition(places[stable[places] >= 0])
+    fetches = {partition_name(evidence.partitions[int(own[0])]): own for own in groups.members()}
     horizon = max((row["t_last"] or 0 for row in evidence.connections.values()), default=0)
     explained: set[str] = set()
     for each in evidence.transactions:
@@ -61,15 +65,16 @@ def held_back(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         if each.outcome == "timed_out":
             yield _timed_out(each, evidence, timeout)
         elif each.outcome == "open" and each.begin is not None and horizon - each.begin > timeout + CHECK_US:
-            passed = _passed(each, fetches, each.begin + timeout)
+            passed = _passed(each, evidence, fetches, each.begin + timeout)
             if passed:
                 yield _timed_out(each, evidence, timeout)
                 continue
             explained.update(f"{topic}-{partition}" for topic, partition in each.partitions)
             yield _hanging(each, evidence, timeout, horizon, is_held=passed is False)
-    for name, rows in fetches.items():
+    for run in _standing(evidence, groups, limits):
+        name = partition_name(run[0])
         if name not in explained:
-            yield from _stalled(evidence, name, rows, limits)
+            yield from _stalled(evidence, name, run, limits)
     refused = evidence.exchanges.where(api_key=INIT, error_code=_INVALID_TIMEOUT)
     for name, rows in grouped(refused, lambda row: row["transactional_id"]).items():
         asked = rows[0]["transaction_timeout_ms"]
@@ -107,33 +112,43 @@ def _timed_out(each: Transaction, evidence: Evidence, timeout: int) -> Finding:
     )
 
 
-def _passed(each: Transaction, fetches: dict[str, list[Row]], deadline: int) -> bool | None:
+def _passed(each: Transaction, evidence: Evidence, fetches: dict[str, NDArray[np.int64]], deadline: int) -> bool | None:
     """Whether the last stable offset passed the data of a transaction after a time; None if no fetch shows it."""
     verdict = None
     for (topic, partition), (first, _) in each.partitions.items():
-        later = [row["lso"] for row in fetches.get(f"{topic}-{partition}", ()) if when(row["exchange"]) > deadline]
-        if later and first is not None:
-            if max(later) > first:
+        places = fetches.get(f"{topic}-{partition}")
+        if places is None or first is None:
+            continue
+        later = evidence.partitions.numbers("lso", -1)[places[evidence.times_of(places) > deadline]]
+        if len(later):
+            if later.max() > first:
                 return True
             verdict = False
     return verdict
 
 
-def _stalled(evidence: Evidence, name: str, rows: list[Row], limits: Thresholds) -> Iterator[Finding]:
-    for stable, run in groupby(rows, key=lambda row: row["lso"]):
-        same = list(run)
-        first, last = same[0], same[-1]
-        seconds = (when(last["exchange"]) - when(first["exchange"])) / SECOND
-        grown = (last["high_watermark"] or 0) - (first["high_watermark"] or 0)
-        if seconds < limits.stalled_s or grown <= 0 or _is_waited_for(same, stable, limits.repeats):
-            continue
-        open_ids = [str(each.producer_id) for each in evidence.transactions if _holds(each, first, stable)]
-        text = f"{name}: the last stable offset stayed at {stable} for {seconds:.0f} s, while the log grew by {grown}"
-        text += f" to {last['high_watermark']}"
-        text += f"; open transactions of producers {', '.join(open_ids)}" if open_ids else ""
-        advice = "A transaction is open: read_committed consumers get nothing behind it. kafka-transactions finds it."
-        exchanges = [row["exchange"] for row in same]
-        yield about("stable-offset-stalled", "warning", exchanges, text, advice, entity=name)
+def _standing(evidence: Evidence, groups: Groups, limits: Thresholds) -> Iterator[list[Row]]:
+    """The fetches of a partition during which its last stable offset stays, for long, while the log grows."""
+    stable, marks = (evidence.partitions.numbers(name, 0) for name in ("lso", "high_watermark"))
+    for run in groups.runs(stable[groups.order]):
+        first, last = evidence.times_of(run[[0, -1]]).tolist()
+        if (last - first) / SECOND >= limits.stalled_s and marks[run[-1]] > marks[run[0]]:
+            yield evidence.partitions.at(run)
+
+
+def _stalled(evidence: Evidence, name: str, same: list[Row], limits: Thresholds) -> Iterator[Finding]:
+    first, last, stable = same[0], same[-1], same[0]["lso"]
+    if _is_waited_for(same, stable, limits.repeats):
+        return
+    seconds = (when(last["exchange"]) - when(first["exchange"])) / SECOND
+    grown = (last["high_watermark"] or 0) - (first["high_watermark"] or 0)
+    open_ids = [str(each.producer_id) for each in evidence.transactions if _holds(each, first, stable)]
+    text = f"{name}: the last stable offset stayed at {stable} for {seconds:.0f} s, while the log grew by {grown}"
+    text += f" to {last['high_watermark']}"
+    text += f"; open transactions of producers {', '.join(open_ids)}" if open_ids else ""
+    advice = "A transaction is open: read_committed consumers get nothing behind it. kafka-transactions finds it."
+    exchanges = [row["exchange"] for row in same]
+    yield about("stable-offset-stalled", "warning", exchanges, text, advice, entity=name)
 
 
 def _is_waited_for(same: list[Row], stable: int, repeats: int) -> bool:
