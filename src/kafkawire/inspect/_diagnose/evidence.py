@@ -30,7 +30,7 @@ from kafkawire.inspect._tables.rows import LazyRows
 from kafkawire.inspect._transactions.traffic import APIS, BEGINNING, INIT, PRODUCE, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 NO_NUMBER = -(2**63)
-"""What columns of numbers have in place of null."""
+"""The number that columns have in place of null."""
 SECOND = 1_000_000
 
 
@@ -265,14 +265,14 @@ class Produced:
         """Some of the batches."""
         return self._evidence.batches.at(self.places[chosen])
 
-    def pairs(self, chosen: Places) -> list[tuple[Row, Row | None]]:
-        """Some of the batches, each with the row of its partition."""
-        verdicts = self.verdicts[chosen]
-        known = iter(self._evidence.partitions.at(verdicts[verdicts >= 0]))
-        return [
-            (row, next(known) if place >= 0 else None)
-            for row, place in zip(self.rows(chosen), verdicts.tolist(), strict=True)
-        ]
+    def pairs(self, groups: Sequence[Places]) -> Iterator[list[tuple[Row, Row | None]]]:
+        """Groups of the batches, each batch with the row of its partition."""
+        verdicts = [self.verdicts[chosen] for chosen in groups]
+        batches = self._evidence.batches.at_each([self.places[chosen] for chosen in groups])
+        known = self._evidence.partitions.at_each([places[places >= 0] for places in verdicts])
+        for rows, places, others in zip(batches, verdicts, known, strict=True):
+            found = iter(others)
+            yield [(row, next(found) if place >= 0 else None) for row, place in zip(rows, places.tolist(), strict=True)]
 
     def by_client(self, chosen: Places) -> Groups:
         """Some of the batches, by their client."""

@@ -68,12 +68,16 @@ class Groups:
         """The places of each group."""
         return np.split(self.order, np.flatnonzero(np.diff(self.numbers)) + 1) if len(self.order) else []
 
-    def runs(self, values: Places, least: int = 1) -> list[Places]:
+    def runs(self, values: Places, least: int = 1, *, null: int | None = None) -> list[Places]:
         """The places of the stretches with one value in a group; `values` has one item per place in `order`."""
+        if not len(values):
+            return []
         changes = (np.diff(self.numbers) != 0) | (np.diff(values) != 0)
         edges = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(changes) + 1, np.full(1, len(values))])
-        long = np.flatnonzero(np.diff(edges) >= max(least, 1)).tolist() if len(values) else []
-        return [self.order[edges[number] : edges[number + 1]] for number in long]
+        wanted = np.diff(edges) >= max(least, 1)
+        if null is not None:
+            wanted &= values[edges[:-1]] != null
+        return [self.order[edges[number] : edges[number + 1]] for number in np.flatnonzero(wanted).tolist()]
 
     def constant(self, values: Places, least: int) -> list[Places]:
         """The places of the groups that have one value and at least so many rows."""
@@ -85,12 +89,12 @@ class Groups:
         long = np.flatnonzero(alike & (sizes >= least)).tolist()
         return [self.order[begins[number] : begins[number] + sizes[number]] for number in long]
 
-    def falls(self, values: Places, *, null: int) -> list[tuple[int, int]]:
+    def falls(self, values: Places, *, null: int) -> list[Places]:
         """Pairs of neighbours in a group of which the second has a lower value; nulls are left out."""
         known = np.flatnonzero(values != null)
         places, numbers, values = self.order[known], self.numbers[known], values[known]
         lower = np.flatnonzero((np.diff(numbers) == 0) & (np.diff(values) < 0))
-        return list(zip(places[lower].tolist(), places[lower + 1].tolist(), strict=True))
+        return [places[place : place + 2] for place in lower.tolist()]
 
 
 class RowGroups(Groups, Mapping[K, "list[Row]"]):

@@ -88,8 +88,7 @@ class ExchangeColumns:
     def take(self) -> pa.Table:
         """The columns since the last call."""
         count, others = self._count, self._others
-        numbers = np.concatenate([np.empty((len(NUMBERS), 0), np.int64), *self._numbers], axis=1)
-        texts = np.concatenate([np.empty((len(TEXTS), 0), np.int64), *self._texts], axis=1)
+        numbers, texts = (_Joined(blocks) for blocks in (self._numbers, self._texts))
         names = pa.array([str(each, "utf-8", "replace") for each in self._known], pa.string())
         self._numbers, self._texts, self._others, self._known, self._count = [], [], {}, {}, 0
         arrays: list[pa.Array[Any]] = []
@@ -111,6 +110,16 @@ class ExchangeColumns:
                 found = pa.nulls(count, kind)
             arrays.append(found)
         return pa.Table.from_arrays(arrays, names=list(BODY_COLUMNS))
+
+
+class _Joined:
+    """The rows of blocks, joined one at a time, because all of them take much memory."""
+
+    def __init__(self, blocks: list[NDArray[np.int64]]) -> None:
+        self._blocks = blocks
+
+    def __getitem__(self, row: int) -> NDArray[np.int64]:
+        return np.concatenate([np.empty(0, np.int64), *(block[row] for block in self._blocks)])
 
 
 class Known(NamedTuple):

@@ -171,7 +171,7 @@ def exchanges_table(conversations: Sequence[Conversation]) -> pa.Table:
     parts = [_exchange_columns(each, clients) for each in conversations if len(each)]
     if not parts:
         return EXCHANGES.empty_table()
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
     count = len(columns["seq"])
     names: dict[str, Sequence[str | None]] = {"api": _api_names(), "client_id": list(clients), "state": STATES}
     arrays: list[pa.Array[Any]] = []

@@ -5,14 +5,14 @@ Rules:
 - Rows become columns in runs, so that a long table costs little more than its Arrow form.
 - Rows are kept uncopied, so they must not change after `add`.
 - Times of records are milliseconds; tables have microseconds. A time that does not fit is null.
-- A row that is read becomes a dictionary when it is first used, and is then the same one. Conditions are checked on
-  columns, because a table has many rows of which few are used.
+- A row that is read becomes a dictionary when it is first used, and is then the same one until KEPT others were made.
+  Conditions are checked on columns, because a table has many rows of which few are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import islice, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 RUN: Final = 8192
+KEPT: Final = 1 << 14
+AT_ONCE: Final = 1 << 12
 _LARGEST: Final = (2**63 - 1) // 1000
 TIME: Final = pa.timestamp("us", tz="UTC")
 
@@ -180,11 +182,11 @@ class LazyRows(Sequence["Row"]):
     ) -> None:
         self._table, self._link = table, link
         self._order = np.asarray(order, np.int64)
-        self._made: list[Row | None] = [None] * len(self._order)
+        self._made: dict[int, Row] = {}
         self._columns: dict[str, pa.Array[Any]] = {}
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._order)
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -193,7 +195,9 @@ class LazyRows(Sequence["Row"]):
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
         if isinstance(place, slice):
             return self.at(np.arange(len(self))[place])
-        return self._made[place] or self.at(np.arange(len(self))[place : place + 1 or None])[0]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"place {place} of {len(self)} rows")
+        return self.at(np.array([place % len(self)]))[0]
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.at(np.arange(len(self))))
@@ -201,10 +205,27 @@ class LazyRows(Sequence["Row"]):
     def at(self, places: Places) -> list[Row]:
         """The rows at these places."""
         wanted, made = places.tolist(), self._made
-        missing = [place for place in wanted if made[place] is None]
+        missing = [place for place in wanted if place not in made]
         if missing:
+            if len(made) > KEPT:
+                made.clear()
+                missing = wanted
             self._make(missing)
-        return cast("list[Row]", [made[place] for place in wanted])
+        return [made[place] for place in wanted]
+
+    def at_each(self, groups: Sequence[Places]) -> Iterator[list[Row]]:
+        """The rows of groups of places; many are made at once, because to make a single row takes long.
+
+        >>> rows = LazyRows(pa.table({"a": [3, 4, 5]}), [0, 1, 2])
+        >>> [len(own) for own in rows.at_each([np.array([2]), np.array([0, 1])])]
+        [1, 2]
+        """
+        ends = np.cumsum([len(each) for each in groups]) // AT_ONCE
+        edges = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(groups)]
+        for first, last in pairwise(edges):
+            some = groups[first:last]
+            rows = iter(self.at(np.concatenate(some)) if len(some) else ())
+            yield from ([*islice(rows, len(places))] for places in some)
 
     def column(self, name: str) -> pa.Array[Any]:
         """A column, in the order of the rows."""

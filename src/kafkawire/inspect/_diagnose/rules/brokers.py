@@ -140,9 +140,15 @@ def old_clients(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Clients with versions that Kafka 4 or this broker does not serve, or without ApiVersions."""
     exchanges, old = evidence.exchanges, _old_places(evidence)
     kinds = codes_of(exchanges.numbers("api_key", -1)[old], exchanges.numbers("version", -1)[old])
-    for own in Groups(evidence.clients[old], np.arange(len(old))).members():
-        places, distinct = old[own], np.unique(kinds[own], return_index=True)[1]
-        shown, rows = exchanges.at(places[:SHOWN]), exchanges.at(places[distinct])
+    clients = [
+        (old[own], old[own[np.unique(kinds[own], return_index=True)[1]]])
+        for own in Groups(evidence.clients[old], np.arange(len(old))).members()
+    ]
+    exchanges.at(
+        np.unique(np.concatenate([old[:0], *(part for every, few in clients for part in (every[:SHOWN], few))]))
+    )
+    for places, distinct in clients:
+        shown, rows = exchanges.at(places[:SHOWN]), exchanges.at(distinct)
         address, client = client_of(shown[0])
         software = shown[0]["connection"]["software_name"]
         who = f"{client or address}" + (

@@ -68,11 +68,10 @@ def stuck(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     """Consumers that ask for the same offset repeatedly."""
     fetches = evidence.fetches
     offsets = evidence.partitions.numbers("fetch_offset", NO_NUMBER)[fetches.order]
-    runs = [evidence.partitions.at(run) for run in fetches.runs(offsets, limits.repeats)]
-    runs = [same for same in runs if same[0]["fetch_offset"] is not None]
-    fetched = evidence.batches_of([row for same in runs for row in same], "response") if runs else []
-    batches = grouped(fetched, lambda row: (row["conn_id"], row["seq"], row["topic"], row["partition"]))
-    for same in runs:
+    runs = fetches.runs(offsets, limits.repeats, null=NO_NUMBER)
+    for same in evidence.partitions.at_each(runs):
+        fetched = evidence.batches_of(same, "response")
+        batches = grouped(fetched, lambda row: (row["conn_id"], row["seq"], row["topic"], row["partition"]))
         carried = [batches.get((row["conn_id"], row["seq"], row["topic"], row["partition"]), []) for row in same]
         yield from _reason(evidence, same, carried, same[0]["fetch_offset"])
 
@@ -181,8 +180,8 @@ def offset_resets(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     both = (("fetch_offset", "fetching", evidence.fetches), ("committed_offset", "committing", evidence.commits))
     for column, doing, groups in both:
         offsets = rows.numbers(column, NO_NUMBER)[groups.order]
-        for before, after in groups.falls(offsets, null=NO_NUMBER):
-            yield _reset(causes, rows[before], rows[after], column, doing)
+        for before, after in rows.at_each(groups.falls(offsets, null=NO_NUMBER)):
+            yield _reset(causes, before, after, column, doing)
 
 
 class _Causes:

@@ -311,7 +311,7 @@ def not_reconciling(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]
     beats, codes = beats[named], codes_of(groups, members)[named]
     assigned = exchanges.numbers("assigned", NO_NUMBER)
     fewer = Groups(codes, beats)
-    asked = [place for place, _ in fewer.falls(assigned[fewer.order], null=NO_NUMBER)]
+    asked = [pair[0] for pair in fewer.falls(assigned[fewer.order], null=NO_NUMBER)]
     for places in Groups(codes_of(groups)[named], beats).members():
         if not np.isin(asked, places).any():
             continue

@@ -15,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -63,15 +63,16 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
     bases, counts = sent.numbers("base_sequence"), sent.numbers("last_offset") - sent.numbers("base_offset") + 1
     numbered = np.flatnonzero((bases >= 0) & (sent.numbers("magic") == 2))
     owners = (sent.numbers(name)[numbered] for name in ("partition", "producer_id", "producer_epoch"))
-    for places in Groups(codes_of(sent.column("topic").take(numbered), *owners), numbered).members():
-        for before, after, due in _gaps(bases[places], counts[places]):
-            former, batch = sent.rows(places[[before, after]])
-            name, producer, epoch = partition_name(batch), batch["producer_id"], batch["producer_epoch"]
-            text = f"{name}: producer {producer} (epoch {epoch}) continued at sequence {bases[places[after]]}"
-            text += f", expected {due}"
-            advice = "A batch was lost or overtaken: use at most 5 requests in flight."
-            pair = [former["exchange"], batch["exchange"]]
-            yield about("sequence-gap", "error", pair, text, advice, entity=name)
+    groups = Groups(codes_of(sent.column("topic").take(numbered), *owners), numbered).members()
+    gaps = [gap for places in groups for gap in _gaps(places, bases[places], counts[places])]
+    pairs = sent.pairs([gap.places for gap in gaps])
+    for ((former, _), (batch, _)), gap in zip(pairs, gaps, strict=True):
+        name, producer, epoch = partition_name(batch), batch["producer_id"], batch["producer_epoch"]
+        text = f"{name}: producer {producer} (epoch {epoch}) continued at sequence {batch['base_sequence']}"
+        text += f", expected {gap.due}"
+        advice = "A batch was lost or overtaken: use at most 5 requests in flight."
+        pair = [former["exchange"], batch["exchange"]]
+        yield about("sequence-gap", "error", pair, text, advice, entity=name)
     refused = evidence.partitions.where(api_key=_PRODUCE, error_code=_SEQUENCE_ERRORS)
     for name, rows in grouped(refused, partition_name).items():
         codes = [row["error_code"] for row in rows]
@@ -84,15 +85,22 @@ def sequence_gaps(evidence: Evidence, limits: Thresholds) -> Iterator[Finding]:
         yield about("sequence-gap", "error", [row["exchange"] for row in rows], text, advice, entity=name)
 
 
-def _gaps(bases: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-    """The batches of a producer that do not follow the ones before them, and the sequence that was due."""
+class _Gap(NamedTuple):
+    """A batch that does not follow the one before it, and the sequence that was due."""
+
+    places: NDArray[np.int64]
+    due: int
+
+
+def _gaps(places: NDArray[np.int64], bases: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[_Gap]:
+    """The gaps in the batches of a producer."""
     if bool((np.diff(bases) == counts[:-1]).all() and (counts > 0).all()):
         return
     seen: set[int] = set()
     due: int | None = None
     for place, (base, count) in enumerate(zip(bases.tolist(), counts.tolist(), strict=True)):
         if due is not None and base != due and base not in seen:
-            yield place - 1, place, due
+            yield _Gap(places[place - 1 : place + 1], due)
         if base not in seen:
             due = add_sequence(base, count)
             seen.add(base)
@@ -216,9 +224,8 @@ def retries_and_duplicates(evidence: Evidence, limits: Thresholds) -> Iterator[F
         for one, other in (("producer_id", "crc"), ("producer_epoch", "size"))
     ]
     keys.append(np.where(is_numbered, sent.numbers("base_sequence"), 0))
-    for places in Groups(codes_of(*keys)).members():
-        if len(places) > 1:
-            yield _sent_again(sent.pairs(places))
+    again = [places for places in Groups(codes_of(*keys)).members() if len(places) > 1]
+    yield from map(_sent_again, sent.pairs(again))
     yield from _under_another_epoch(evidence)
 
 
@@ -255,8 +262,8 @@ def _under_another_epoch(evidence: Evidence) -> Iterator[Finding]:
     order = alike.order
     follows = np.diff(alike.numbers) == 0
     differs = (np.diff(producers[order]) != 0) | (np.diff(epochs[order]) != 0)
-    for place in np.flatnonzero(follows & differs).tolist():
-        (one, first), (other, second) = sent.pairs(order[place : place + 2])
+    pairs = [order[place : place + 2] for place in np.flatnonzero(follows & differs).tolist()]
+    for (one, first), (other, second) in sent.pairs(pairs):
         if first is not None and second is not None and _same_records(one, other):
             name = partition_name(one)
             text = (
