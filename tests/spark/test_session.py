@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +18,6 @@ from kafkawire.spark import SessionError, build_session, session
 from kafkawire.spark.session import LITTLE_DATA, default_master, running_session, settings_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 
@@ -30,6 +31,35 @@ def test_only_a_local_master_is_kept_to_this_machine() -> None:
     assert settings_for("local[1]")["spark.driver.host"] == "127.0.0.1"
     assert "spark.driver.host" not in settings_for("spark://host:7077")
     assert "spark.driver.host" not in settings_for(None)
+
+
+def test_on_kubernetes_driver_and_executors_run_the_python_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", "/usr/bin")
+    session._choose_python("k8s://https://host:6443")
+    assert (os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]) == ("python3", "python3")
+    assert shutil.which("python3") == str(Path(sys.executable).parent / "python3")
+
+
+@pytest.mark.parametrize(
+    ("master", "given", "python"),
+    [
+        ("spark://host:7077", {}, sys.executable),
+        ("k8s://https://host:6443", {"PYSPARK_PYTHON": "/opt/python"}, "/opt/python"),
+    ],
+)
+def test_elsewhere_and_by_wish_another_python_runs(
+    monkeypatch: pytest.MonkeyPatch, master: str, given: dict[str, str], python: str
+) -> None:
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    for name, text in given.items():
+        monkeypatch.setenv(name, text)
+    session._choose_python(master)
+    assert os.environ["PYSPARK_PYTHON"] == python
 
 
 def test_settings_of_the_caller_go_before_ours(spark: SparkSession) -> None:

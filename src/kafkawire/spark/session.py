@@ -2,7 +2,8 @@
 
 Rules:
 - Java is looked up before Spark starts, so that a missing one gives a clear error and not a stack trace.
-- Workers run this interpreter, and thus the same package as the driver.
+- Workers run this interpreter, and thus the same package as the driver. On Kubernetes, executors have another file
+  system: they run the `python3` of their image, and a driver outside of it finds this interpreter by the same name.
 - Under spark-submit, or if a session is already running, that session is used. Only settings that a running session
   accepts are then applied.
 - User settings (arguments, spark-submit, spark-defaults.conf) override our defaults.
@@ -53,6 +54,8 @@ LITTLE_DATA: Final[Mapping[str, str]] = {
 """Settings that make a session faster for small inputs."""
 _NAMED: Final = re.compile(r"^\s*([^\s#!=:][^\s=:]*)", re.MULTILINE)  # in a file of Java properties
 _LOOPBACK: Final = "127.0.0.1"
+_KUBERNETES: Final = "k8s:"
+_PYTHON: Final = "python3"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LAST_WORDS: Final = re.compile(r"^(?:Exception in thread \"main\" [\w.$]+: |Error: )(.+)$", re.MULTILINE)
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
@@ -132,6 +135,7 @@ def running_session(
 
     from kafkawire.spark._ending import end_session
     from kafkawire.spark._pipeline.progress import run_uninterrupted
+    from kafkawire.spark._waiting import watched_executors
 
     was_running = SparkContext._active_spark_context is not None
 
@@ -142,7 +146,8 @@ def running_session(
     # the JVM notices and exits.
     spark = build() if was_running else run_uninterrupted(build)
     try:
-        yield spark
+        with watched_executors(spark):
+            yield spark
     finally:
         if not was_running:
             end_session(spark, log_file)
@@ -172,8 +177,7 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
     from pyspark.java_gateway import launch_gateway
 
     os.environ["JAVA_HOME"] = str(java_home_for_spark(find_java()))
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    _choose_python(conf.get("spark.master") or "")
     if conf.get("spark.driver.host") == _LOOPBACK:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
     begun = log_file.stat().st_size if log_file is not None and log_file.exists() else 0
@@ -195,6 +199,18 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
         said = log_file.read_bytes()[begun:].decode("utf-8", "replace") if log_file else ""
         text = "\n".join([*reason, said])
         raise SessionError(f"Spark did not start: {with_hint(reason[0], text)}{where}") from error
+
+
+def _choose_python(master: str) -> None:
+    """Set what Spark starts for Python on driver and executors, unless the user has done so."""
+    python = sys.executable
+    if master.startswith(_KUBERNETES) and not {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & os.environ.keys():
+        # Spark sends one name to all: a path of this machine is not a program in the image.
+        python = _PYTHON
+        own = os.fspath(Path(sys.executable).parent)
+        os.environ["PATH"] = os.pathsep.join((own, os.environ.get("PATH", os.defpath)))
+    os.environ.setdefault("PYSPARK_PYTHON", python)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", python)
 
 
 def register(spark: SparkSession) -> None:
