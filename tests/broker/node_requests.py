@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from kafkawire._codec.parts import ExternalBytes
-from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+from kafkawire.broker._dispatch.call import Call
+from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer

@@ -32,8 +32,9 @@ TOPICS = ("first", "second")
 class Disk:
     """A broker on a disk that fails on demand."""
 
-    def __init__(self, **config: str) -> None:
+    def __init__(self, *, joins: bool = False, **config: str) -> None:
         self.files = FaultyFiles()
+        self.joins = joins  # whether Produce requests may join a run, which they may not while a test watches requests
         self._config = {"log.segment.bytes": "2000", **{name.replace("_", "."): text for name, text in config.items()}}
         self.broker = RunningBroker(files=self.files, config=self._config)
         self.sent = 0
@@ -62,6 +63,8 @@ def disk(request: pytest.FixtureRequest) -> Iterator[Disk]:
     with made.broker as broker:
         for name in TOPICS:
             broker.create_topic(name)
+        if made.joins:
+            broker.broker.dispatcher.interceptor = broker.broker.node.guard = None
         yield made
 
 
@@ -113,7 +116,9 @@ def neighbour(name: str) -> tuple[Message, int]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("disk", [{}, {"flush_on_ack": "true"}], indirect=True, ids=["default", "flush.on.ack"])
+@pytest.mark.parametrize(
+    "disk", [{}, {"joins": True}, {"flush_on_ack": "true"}], indirect=True, ids=["default", "runs", "flush.on.ack"]
+)
 def test_with_every_api_in_the_same_read(disk: Disk, operation: str) -> None:
     promised: dict[str, dict[int, int]] = {name: {} for name in TOPICS}
     for api in APIS:
@@ -146,6 +151,7 @@ def check(stored: dict[str, dict[int, int]], promised: dict[str, dict[int, int]]
         assert not lost, f"{what}: acknowledged in {name} and not there: {lost}, found {stored[name]}"
 
 
+@pytest.mark.parametrize("disk", [{}, {"joins": True}], indirect=True, ids=["default", "runs"])
 @pytest.mark.parametrize("after", range(6))
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_with_a_pipeline_of_produces_and_a_fault_at_any_moment(disk: Disk, operation: str, after: int) -> None:
@@ -166,6 +172,7 @@ def test_with_a_pipeline_of_produces_and_a_fault_at_any_moment(disk: Disk, opera
     check(disk.killed(), promised, "kill -9")
 
 
+@pytest.mark.parametrize("disk", [{}, {"joins": True}], indirect=True, ids=["default", "runs"])
 def test_a_failed_write_without_acknowledgements_closes_the_connection(disk: Disk) -> None:
     disk.files.arm(Fault("write", error=errno.ENOSPC, sticky=True))
     requests = [(disk.produce(acks=1), 9), (disk.produce(acks=0), 9), (ApiVersionsRequest(), 3)]

@@ -19,7 +19,7 @@ from kafkawire.broker._security.peer import Peer, Principal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkawire.broker._dispatch.dispatcher import Call, EncodedResponse
+    from kafkawire.broker._dispatch.call import Call, EncodedResponse
     from kafkawire.broker._node import Node
     from kafkawire.testing.manual_clock import ManualClock
 

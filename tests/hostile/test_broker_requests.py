@@ -12,7 +12,8 @@ import pytest
 from tests.messages.samples import random_message
 
 from kafkawire.broker._config.settings import BrokerConfig
-from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+from kafkawire.broker._dispatch.call import Call
+from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._node import Node

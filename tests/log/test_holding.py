@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.log.batches import batch, values
+from tests.log.batches import NOW, batch, values
+from tests.log.conftest import DIRECTORY
 
+from kafkawire.log import LogConfig, Partition
 from kafkawire.messages.errors import KafkaStorageError
 from kafkawire.testing.faulty_files import Fault
 
 if TYPE_CHECKING:
     from tests.log.conftest import OpenOn
 
-    from kafkawire.log import Partition
     from kafkawire.testing.faulty_files import FaultyFiles
 
 
@@ -111,3 +112,14 @@ def test_a_loss_while_a_new_segment_starts_is_reported_at_once_and_when_it_is_wr
     assert hold(log, b"d") == [0]
     log.write_held()
     assert values(log) == [b"d"]
+
+
+def test_a_restart_and_then_held_batches_keep_the_largest_timestamp(disk: FaultyFiles, open_on: OpenOn) -> None:
+    open_on(disk).close()
+    log = Partition(disk, DIRECTORY, LogConfig(), lambda: NOW, clean=True)
+    log.append(batch(b"a", timestamp=NOW + 50), hold=True)
+    log.append(batch(b"b", timestamp=NOW), hold=True)
+    log.write_held()
+    found = log.offset_for_timestamp(NOW + 1)
+    assert found is not None
+    assert found.offset == 0

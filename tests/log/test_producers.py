@@ -106,7 +106,7 @@ def test_an_epoch_never_falls(producers: Producers) -> None:
 
 def test_batches_of_one_append_follow_each_other_too() -> None:
     with pytest.raises(OutOfOrderSequenceError):
-        Producers().check(produced(5, 6), [produced(0, 3)])
+        Producers().check(produced(5, 6), produced(0, 3))
 
 
 def test_a_transaction_is_open_from_its_first_batch_to_its_marker() -> None:

@@ -259,7 +259,7 @@ class Node:
         if not more and (group is None or log not in group):
             return None
         if group is None:
-            group = self.held = WriteGroup(self._report)
+            group = self.held = WriteGroup(self.report)
         group.add(log)
         return group
 
@@ -284,7 +284,7 @@ class Node:
         try:
             result = log.append(batches, leader_epoch=epoch, hold=hold, flush=False, verification=verification)
         except KafkaStorageError as error:
-            self._report(error)
+            self.report(error)
             raise
         if not log.config.flush_on_ack:
             self.notify(topic.name, index)
@@ -311,7 +311,7 @@ class Node:
         try:
             result = append()
         except KafkaStorageError as error:
-            self._report(error)
+            self.report(error)
             raise
         if not log.config.flush_on_ack:
             self.notify(topic.name, index)
@@ -392,7 +392,7 @@ class Node:
         topic.converts_down = self.config.topic_value("message.downconversion.enable", topic.configs).lower() == "true"
         return self.config.log_config(topic.configs)
 
-    def _report(self, error: KafkaStorageError) -> None:
+    def report(self, error: KafkaStorageError) -> None:
         """Log a disk failure, at most once per QUIET_MS; every client gets its own error."""
         now = self.clock.elapsed()
         if now >= self._quiet_until:

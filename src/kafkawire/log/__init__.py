@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kafkawire._lazy import load_when_asked
 
 if TYPE_CHECKING:
-    from kafkawire.log._admission import SLOW_TO_PACK, AppendResult, admit, is_slow
+    from kafkawire.log._admission import SLOW_TO_PACK, AdmittedBatch, AppendResult, admit, admit_plain, is_slow
     from kafkawire.log._cleanup.compaction import compaction
     from kafkawire.log._cleanup.compaction import is_due as compaction_is_due
     from kafkawire.log._cleanup.retention import removal, retention
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kafkawire.log._repair.salvage import MARK as SALVAGE_MARK
     from kafkawire.log._repair.salvage import keep_copy, write_parts
     from kafkawire.log._repair.salvage import salvage as salvage_batches
+    from kafkawire.log._runs import append_run
     from kafkawire.log._segment import LOG as LOG_SUFFIX
     from kafkawire.log._segment import SUFFIXES as SEGMENT_SUFFIXES
     from kafkawire.log._segment import SWAP as SWAP_SUFFIX
@@ -122,7 +123,10 @@ _SHARED = {
     "SnapshotError": "_producer_snapshots",
     "Step": "_cleanup.steps",
     "Verification": "_verification",
+    "AdmittedBatch": "_admission",
     "admit": "_admission",
+    "admit_plain": "_admission",
+    "append_run": "_runs",
     "available_codecs": "_offline.stats",
     "collect_stats": "_offline.stats:collect",
     "compaction": "_cleanup.compaction",

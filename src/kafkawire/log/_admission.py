@@ -6,6 +6,8 @@ Rules:
 - Every record is checked: counts, offsets, keys on compacted topics, timestamps against the clock. The largest
   timestamp is computed from the records, not taken from the header.
 - One bad record makes its batch invalid, and the error names it.
+- The batch that most producers send is recognised in one pass (`admit_plain`). For any other one,
+  valid or not, the checks run one by one, so that an error names what it found.
 - Magic 0 and 1 are converted to magic 2.
 - Compressed records must be in a form that every client can read (`records._portable`). An lz4 frame must have
   independent blocks, because Kafka's broker and its Java clients read no others.
@@ -17,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkawire.log._producers import ProducerBatch
+from kafkawire.log.config import FOREVER
 from kafkawire.log.errors import RecordError, RefusedRecordsError, RefusedTimestampsError
 from kafkawire.messages.errors import (
     CorruptRecordError,
@@ -119,8 +122,28 @@ def is_slow(data: Bytes, config: LogConfig) -> bool:
     return config.compression_type != "producer" and packed != _wanted(config)
 
 
+def admit_plain(data: Bytes, config: LogConfig, now: int) -> AdmittedBatch | None:
+    """One batch of the usual kind, which is stored as it is; None if it is of another kind, or if anything is wrong."""
+    if config.log_append_time or config.compression_type not in _PLAIN:
+        return None
+    oldest = now - config.message_timestamp_before_max_ms
+    newest = now + config.message_timestamp_after_max_ms
+    found = payloads.plain(data, config.max_message_bytes, max(oldest, -FOREVER), min(newest, FOREVER), config.compacts)
+    if found is None:
+        return None
+    size, last_delta, largest, producer_id, epoch, sequence = found
+    producer = None
+    if producer_id >= 0:
+        last = add_sequence(sequence, last_delta)
+        producer = ProducerBatch(producer_id, epoch, sequence, last, -1, -1, largest, False)
+    return AdmittedBatch(size, (memoryview(data)[ASSIGNED.size :],), last_delta, largest, producer)
+
+
 def admit(data: Bytes, config: LogConfig, now: int) -> list[AdmittedBatch]:
     """The batches of a client, checked and in the form that the log stores."""
+    usual = admit_plain(data, config, now)
+    if usual is not None:
+        return [usual]
     view = memoryview(data)
     if not view:
         raise InvalidRecordError("no batch, expected at least one")

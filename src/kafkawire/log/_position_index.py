@@ -262,6 +262,11 @@ class PositionIndex:
         offsets, times = self._offsets, self._times
         return offsets.count >= offsets.capacity or times.count >= times.capacity
 
+    def has_room(self, count: int) -> bool:
+        """Whether neither index is full before the last of that many entries."""
+        offsets, times = self._offsets, self._times
+        return offsets.count + count <= offsets.capacity and times.count + count <= times.capacity
+
     @property
     def last_position(self) -> int:
         """The position of the last indexed batch."""

@@ -157,7 +157,7 @@ class Producers:
         self, admitted: Iterable[AdmittedBatch], verification: Verification | None = None
     ) -> CachedBatch | None:
         """Check the batches of one append; the cached batch if one is a duplicate."""
-        checked: list[ProducerBatch] = []
+        checked: dict[int, ProducerBatch] = {}
         for each in admitted:
             batch = each.producer
             if batch is None:
@@ -167,17 +167,16 @@ class Producers:
                 return known
             if verification is not None and batch.transactional:
                 self._check_verified(batch, verification)
-            self.check(batch, checked)
-            checked.append(batch)
+            self.check(batch, checked.get(batch.producer_id))
+            checked[batch.producer_id] = batch
         return None
 
-    def check(self, batch: ProducerBatch, before: Iterable[ProducerBatch] = ()) -> None:
-        """Refuse a batch that may not follow those of its producer; `before` are earlier ones of the same append."""
+    def check(self, batch: ProducerBatch, before: ProducerBatch | None = None) -> None:
+        """Refuse a batch that may not follow those of its producer; `before` is the last of them in the same append."""
         entry = self._entries.get(batch.producer_id)
         known = None if entry is None else (entry.epoch, entry.last_sequence, entry.transaction_start >= 0)
-        for earlier in before:
-            if earlier.producer_id == batch.producer_id:
-                known = earlier.epoch, earlier.last_sequence, earlier.transactional
+        if before is not None:
+            known = before.epoch, before.last_sequence, before.transactional
         if known is None:
             self._check_first(batch)
             return

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from kafkawire.log._admission import AdmittedBatch
     from kafkawire.log._txn_index import AbortedTransaction
     from kafkawire.log.config import LogConfig
     from kafkawire.log.storage.files import Bytes, Entry, File, FileSystem
@@ -114,6 +115,16 @@ class Segment:
             and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
         )
 
+    def has_room_for_each(self, batches: Sequence[AdmittedBatch], offset: int, now: int, config: LogConfig) -> bool:
+        """Whether `has_room` holds for each of some batches, when those before it are added."""
+        stamps = [batch.max_timestamp for batch in batches]
+        newest, count = max(stamps), len(batches)
+        if not self.size or not self.lookup.has_room(count) or min(stamps) < 0 <= newest:
+            return False
+        size = sum([batch.size for batch in batches])
+        last = offset + sum([batch.last_offset_delta for batch in batches]) + count - 1
+        return self.has_room(size, newest, last, now, config)
+
     def create(self) -> None:
         """Create the files; after a failure there are none, or a clean start would end the log there."""
         try:
@@ -126,6 +137,7 @@ class Segment:
 
     def append(self, parts: Sequence[Bytes], batches: Iterable[BatchSummary]) -> None:
         """Write batches in one call, and index them; a failure changes nothing."""
+        lookup = self.lookup  # checked before there are bytes that it does not know
         if self._torn:
             self.mend()
         try:
@@ -135,15 +147,18 @@ class Segment:
             with suppress(OSError):
                 self.mend()
             raise
-        self.size = self._lookup.note(self.size, batches)
+        self.size = lookup.note(self.size, batches)
 
-    def hold(self, parts: Sequence[Bytes], batches: Iterable[BatchSummary]) -> None:
+    def hold(self, parts: Sequence[Bytes], batches: Sequence[BatchSummary]) -> None:
         """Add batches and index them; `write_held` writes them together with the others that are held."""
+        lookup = self.lookup
         if self._before_held is None:
-            self._before_held = self._lookup.mark()
+            self._before_held = lookup.mark()
+        if not self.size:
+            self._first_timestamp = batches[0][2]  # the file does not have it yet
         self._held += parts
         before = self.size
-        self.size = self._lookup.note(before, batches)
+        self.size = lookup.note(before, batches)
         self._held_size += self.size - before
 
     def write_held(self) -> None:
@@ -156,6 +171,8 @@ class Segment:
             self.size, self._torn, self._held_size = start, True, 0
             if before is not None:
                 self._lookup.restore(before)
+            if not start:
+                self._first_timestamp = -1
             with suppress(OSError):
                 self.mend()
             raise

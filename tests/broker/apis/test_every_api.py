@@ -9,7 +9,8 @@ import pytest
 from tests.broker.node_requests import answer, ask
 from tests.messages.samples import random_message
 
-from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+from kafkawire.broker._dispatch.call import Call
+from kafkawire.broker._dispatch.dispatcher import Dispatcher
 from kafkawire.broker._dispatch.registry import served_apis
 from kafkawire.broker._metrics.counters import Metrics
 from kafkawire.broker._security.peer import Peer

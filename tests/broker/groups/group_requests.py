@@ -22,7 +22,7 @@ from kafkawire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkawire.broker._dispatch.dispatcher import Call
+    from kafkawire.broker._dispatch.call import Call
     from kafkawire.broker._node import Node
     from kafkawire.messages import JoinGroupResponse, Message
     from kafkawire.testing.manual_clock import ManualClock

@@ -7,6 +7,8 @@ Rules:
 - An exception of a handler becomes the API's error response. If it is not a Kafka error, its traceback is logged.
 - Records that Produce appends may be held in memory, to be written with those of the next requests. `finish` writes
   them before it encodes a response about them. `begin` writes them before it serves any other API.
+- A Produce request of the usual kind joins a run (`produce_run`). `begin` writes the run before it serves any other
+  request, and the connection takes its responses.
 - Markers of transactions whose end was answered are written before the next request is served.
 - A request with more than AT_ONCE elements is decoded in a thread, one at a time, and does not wait for records. One
   with more than MOST_ELEMENTS is refused.
@@ -27,13 +29,15 @@ from collections.abc import Awaitable
 from functools import partial
 from time import perf_counter
 from types import CoroutineType, MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from kafkawire._codec import CodecError, ElementLimitError
 from kafkawire.broker._acls import guard
 from kafkawire.broker._acls.access import Access
 from kafkawire.broker._acls.needs import NEEDS
+from kafkawire.broker._dispatch.call import Call, log_request
 from kafkawire.broker._dispatch.large_requests import collector_disabled, free
+from kafkawire.broker._dispatch.produce_run import ProduceRun
 from kafkawire.broker._dispatch.registry import (
     CloseConnectionError,
     HeldResponse,
@@ -41,10 +45,10 @@ from kafkawire.broker._dispatch.registry import (
     error_response,
     served_apis,
 )
+from kafkawire.broker._dispatch.route import PRODUCE, Route
 from kafkawire.broker._dispatch.turns import TURN_SECONDS, StartedCoroutine, Turns
-from kafkawire.broker._metrics.counters import error_paths, errors_at
-from kafkawire.broker._net.listeners import Endpoint
-from kafkawire.broker._ops.event_log import debug_enabled, log_event
+from kafkawire.broker._metrics.counters import errors_at
+from kafkawire.broker._ops.event_log import debug_enabled
 from kafkawire.broker._ops.watchdog import NOTABLE_SECONDS, Watchdog
 from kafkawire.broker._quotas.service import is_exempt
 from kafkawire.exceptions import KafkaWireError
@@ -52,83 +56,31 @@ from kafkawire.messages import Message, RequestHeader
 from kafkawire.messages.errors import ErrorCode, code_for
 from kafkawire.wire import answer_unsupported, decode_request_header
 from kafkawire.wire.frames import SIZE
-from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION, ResponseWriter
+from kafkawire.wire.headers import API_VERSIONS, KEY_AND_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kafkawire._codec.parts import Part
-    from kafkawire.broker._dispatch.registry import Handler, Response
-    from kafkawire.broker._metrics.counters import ApiMetrics, Metrics
+    from kafkawire.broker._dispatch.call import EncodedResponse
+    from kafkawire.broker._dispatch.registry import Response
+    from kafkawire.broker._metrics.counters import Metrics
     from kafkawire.broker._node import Node
     from kafkawire.broker._security.peer import Peer
 
     Serve = Callable[[], Response | Awaitable[Response]]
     Interceptor = Callable[[RequestContext, Any, Serve], Response | Awaitable[Response]]
-    EncodedResponse = tuple[Sequence[Part], int, Mapping[int, int]]
-    """The parts of a response's frame, the size of all, and how often each error code occurs in it."""
 
 _log = logging.getLogger("kafkawire.broker")
-PRODUCE: Final = 0
 MOST_THROTTLE_MS: Final = 2**31 - 1
 AT_ONCE: Final = 10_000
 MOST_ELEMENTS: Final = 250_000
 NO_ERRORS: Final[Mapping[int, int]] = MappingProxyType({})
-_READY: Final = (Message, HeldResponse)
 _NAMED: Final = SIZE.size + KEY_AND_VERSION.size
 
 
 class RefusedRequestError(KafkaWireError):
     """A request that closes its connection without a response; the message is for the log."""
-
-
-class Route:
-    """One version of one API: everything that is the same for all its requests."""
-
-    __slots__ = ("api", "error_paths", "handle", "handler", "header_version", "metrics", "request", "version", "writer")
-
-    def __init__(self, handler: Handler, version: int, metrics: ApiMetrics) -> None:
-        self.handler = handler
-        self.handle = handler.handle
-        self.api = handler.api
-        self.version = version
-        self.metrics = metrics
-        self.request = handler.api.request
-        self.header_version = handler.api.request_header_version(version)
-        self.writer = ResponseWriter(handler.api, version)
-        self.error_paths = error_paths(handler.api.response.__shape__)
-
-    def decode_body(self, frame: bytes | memoryview, offset: int, limit: int) -> Any:
-        """The message of a request with at most `limit` elements; bytes after it are ignored."""
-        return self.request.decode_prefix(frame, self.version, offset, limit=limit)[0]
-
-
-class Call:
-    """A request that is being served."""
-
-    __slots__ = ("busy", "context", "encoded", "frame", "metered", "request", "response", "route", "size", "started")
-
-    def __init__(self, route: Route, context: RequestContext, size: int, started: float) -> None:
-        self.route = route
-        self.request: Any = None
-        self.context = context
-        self.size = size
-        self.started = started
-        self.busy: float | None = None
-        """The seconds that it worked so far, if its response is awaited."""
-        self.metered: float | None = None
-        """Until when its time is recorded for the quota of its client; None before that."""
-        self.response: Response | Awaitable[Response] = None
-        self.encoded: EncodedResponse | None = None
-        """The response's bytes, if a thread has encoded them."""
-        self.frame: tuple[Sequence[Part], int] | None = None
-        """The parts of the response's frame and the size of all, once the call is finished."""
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the response has to be awaited."""
-        response = self.response
-        return response is not None and not isinstance(response, _READY)
 
 
 class Dispatcher:
@@ -140,13 +92,27 @@ class Dispatcher:
         self.interceptor: Interceptor | None = None
         self._debug_enabled = debug_enabled()
         self.turns = Turns()
+        self.run = ProduceRun(node, metrics)
         self.watchdog = Watchdog()
         self._apis = served_apis()
         self._routes: dict[tuple[int, ...], Route] = {}
         self._large = asyncio.Lock()
 
-    def begin(self, frame: bytes | memoryview, peer: Peer, *, more: bool = False) -> Call | bytes:
+    @overload
+    def begin(
+        self, frame: bytes | memoryview, peer: Peer, *, more: bool = ..., may_join: Literal[False] = ...
+    ) -> Call | bytes: ...
+
+    @overload
+    def begin(self, frame: bytes | memoryview, peer: Peer, *, more: bool, may_join: bool) -> Call | bytes | None: ...
+
+    def begin(
+        self, frame: bytes | memoryview, peer: Peer, *, more: bool = False, may_join: bool = False
+    ) -> Call | bytes | None:
         """Decode a request and call its handler. Returns bytes for an ApiVersions request of an unknown version.
+
+        None means that the request has joined the run, which only a caller allows that takes its responses. Otherwise
+        the run was written, and its responses come first.
 
         The call has its frame if its response is ready. Else it has to be awaited with `wait`, or its records are held
         in memory until `finish`. Records are held only if `more` requests have arrived.
@@ -162,6 +128,17 @@ class Dispatcher:
         began = perf_counter()
         header, offset = RequestHeader.decode_prefix(frame, route.header_version, SIZE.size)
         size = len(frame)
+        try:
+            request = route.decode_body(frame, offset, AT_ONCE)
+        except ElementLimitError:
+            request = None
+        joins = may_join and route.joins_runs and request is not None and self._has_runs()
+        if joins and self.run.join(route, header, request, size, began):
+            if perf_counter() - began > NOTABLE_SECONDS:
+                self.watchdog.check(began, route.api.name)
+            return None
+        if self.run.requests:
+            self.write_run()
         context = RequestContext(
             route.api,
             route.version,
@@ -180,11 +157,10 @@ class Dispatcher:
                 context.throttle(context.quota.produced(size))
         if self.node.held is not None and route.api.key != PRODUCE:
             self.node.write_held()
-        try:
-            call.request = route.decode_body(frame, offset, AT_ONCE)
-        except ElementLimitError:
+        if request is None:
             call.response = self._serve_large(call, frame, offset)
             return call
+        call.request = request
         try:
             call.response = self._handle(call) if self.interceptor is None else self._serve(call)
         except Exception as error:
@@ -196,6 +172,24 @@ class Dispatcher:
         if perf_counter() - began > NOTABLE_SECONDS:
             self.watchdog.check(began, route.api.name)
         return call
+
+    def write_run(self) -> None:
+        """Write the records of the run; its responses are in `run.answers` then."""
+        began = perf_counter()
+        self.run.write()
+        if perf_counter() - began > NOTABLE_SECONDS:
+            self.watchdog.check(began, "Produce")
+
+    def _has_runs(self) -> bool:
+        """Whether nothing looks at each request: no quota, authorizer, interceptor, guard or log."""
+        node = self.node
+        return (
+            node.authorizer is None
+            and self.interceptor is None
+            and node.guard is None
+            and not node.quotas.is_metering
+            and not self._debug_enabled
+        )
 
     async def wait(self, call: Call) -> None:
         """Wait for the response of a call that has none yet."""
@@ -252,7 +246,7 @@ class Dispatcher:
         metrics.add(call.size, size, seconds)
         self.metrics.clients.add(call.context.client_id, call.size, size)
         if self._debug_enabled:
-            _log_request(call, size, seconds)
+            log_request(call, size, seconds)
         return call.frame
 
     def _meter_encoding(self, call: Call, seconds: float) -> None:
@@ -383,18 +377,3 @@ def set_throttle_time(response: Any, milliseconds: int) -> None:
     """Put a throttle time into a response that has a field for it; versions without it leave the field out."""
     if hasattr(response, "throttle_time_ms"):
         response.throttle_time_ms = min(milliseconds, MOST_THROTTLE_MS)
-
-
-def _log_request(call: Call, size: int, seconds: float) -> None:
-    context = call.context
-    log_event(
-        "request",
-        level=logging.DEBUG,
-        api=context.api.name,
-        version=context.version,
-        client_id=context.client_id,
-        client=str(Endpoint(*context.address)),
-        bytes_in=call.size,
-        bytes_out=size,
-        ms=round(seconds * 1000, 3),
-    )

@@ -79,12 +79,12 @@ class ClientMetrics:
         self._clients: dict[str, ClientCounts] = {}
         self._others = ClientCounts()
 
-    def add(self, client_id: str | None, bytes_in: int, bytes_out: int) -> None:
-        """Count one request."""
+    def add(self, client_id: str | None, bytes_in: int, bytes_out: int, requests: int = 1) -> None:
+        """Count one request, or several that were served together."""
         counts = self._clients.get(client_id or "")
         if counts is None:
             counts = self._begin((client_id or "")[:LONGEST])
-        counts.requests += 1
+        counts.requests += requests
         counts.bytes_in += bytes_in
         counts.bytes_out += bytes_out
 

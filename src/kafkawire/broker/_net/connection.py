@@ -21,7 +21,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
 from kafkawire import _platforms as platforms
-from kafkawire.broker._dispatch.dispatcher import PRODUCE, RefusedRequestError
+from kafkawire.broker._dispatch.dispatcher import RefusedRequestError
+from kafkawire.broker._dispatch.route import PRODUCE
 from kafkawire.broker._dispatch.turns import TURN_SECONDS
 from kafkawire.broker._net.listeners import Endpoint
 from kafkawire.broker._net.receive_rate import WINDOW_SECONDS, ReceiveRate
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
     from kafkawire._codec.parts import Part
     from kafkawire.broker._clock import Timer
-    from kafkawire.broker._dispatch.dispatcher import Call, Dispatcher
+    from kafkawire.broker._dispatch.call import Call
+    from kafkawire.broker._dispatch.dispatcher import Dispatcher
     from kafkawire.broker._net.server import Server
     from kafkawire.broker._security.listeners import ListenerSecurity
     from kafkawire.broker._security.tls import ListenerTls
@@ -215,8 +217,7 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 self._serve_waiting()
             finally:
-                if self._held or self._dispatcher.node.held is not None:
-                    self._answer_held()
+                self._answer_pending()
                 self._queue.flush()
         except KafkaWireError as error:
             self.refuse("request", str(error))
@@ -263,7 +264,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve(self, frame: bytes | memoryview) -> bool:
         """Serve a request; returns whether the responses should leave before the next one."""
-        call = self._dispatcher.begin(frame, self.peer, more=self._received.has_more)
+        call = self._dispatcher.begin(frame, self.peer, more=self._received.has_more, may_join=True)
+        if call is None:  # its response leaves with those of the run
+            if self._held:
+                self._answer_held()
+            return False
+        if self._dispatcher.run.answers:
+            self._queue.put(*self._dispatcher.run.take_answers())
         if isinstance(call, bytes):
             response: tuple[Sequence[Part], int] = [call], len(call)
         elif call.frame is not None:
@@ -298,6 +305,16 @@ class Connection(asyncio.BufferedProtocol):
         self._rate.restart(now)
         if not self._transport.is_closing():
             self._proceed()
+
+    def _answer_pending(self) -> None:
+        """Write all records that wait in memory, and send the responses about them."""
+        dispatcher = self._dispatcher
+        if self._held or dispatcher.node.held is not None:
+            self._answer_held()
+        if dispatcher.run.requests:
+            dispatcher.write_run()
+        if dispatcher.run.answers:
+            self._queue.put(*dispatcher.run.take_answers())
 
     def _answer_held(self) -> None:
         """Write the records that are held in memory, and send the responses about them."""

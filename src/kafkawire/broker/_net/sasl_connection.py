@@ -60,6 +60,7 @@ class SaslConnection(Connection):
             return False
         if admission is Admission.ANSWER_ILLEGAL:
             session.fail()
+            self._answer_pending()
             refused = self._dispatcher.refuse(frame, self.peer, IllegalSaslStateError("SaslAuthenticate is expected"))
             return self._queue.put(*refused)
         flushes = super()._serve(frame)

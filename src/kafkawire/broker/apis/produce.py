@@ -11,6 +11,7 @@ Rules:
 - A transactional batch needs a transactional id in the request, else all partitions are refused. Its transaction must
   be open, which the coordinator confirms (`transactions.production`).
 - With flush.on.ack the response waits for the sync, up to the request's timeout. The records stay written either way.
+- Most requests never get here, because they join a run (`_dispatch/produce_run.py`), with the same responses.
 - Records of requests that arrived together are written together, and their responses are held until then. A partition
   whose write fails returns KAFKA_STORAGE_ERROR in every request that appended to it.
 - Records to recompress, or to decompress from a large batch, are admitted in a thread, with the same timeout.
@@ -45,11 +46,11 @@ from kafkawire.records import Codec, RecordsError, read_batches
 from kafkawire.records.layout import CODEC, HEADER_SIZE, PREFIX_SIZE, SHAPE, TRANSACTIONAL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
 
     from kafkawire.broker._node import HostedPartition, Node
     from kafkawire.broker.transactions.production import Verified
-    from kafkawire.log import Verification
+    from kafkawire.log import AppendResult, Verification
     from kafkawire.log.partition import Partition
     from kafkawire.log.storage.files import Bytes
     from kafkawire.messages import ProduceRequest
@@ -120,6 +121,23 @@ async def handle(node: Node, request: ProduceRequest, context: RequestContext) -
         if group is None
         else HeldResponse(group, partial(_finish, response, held, request, group))
     )
+
+
+def response_of(request: ProduceRequest, outcomes: Sequence[tuple[AppendResult | KafkaError, int]]) -> ProduceResponse:
+    """The response about appends that are done: for each partition its outcome, and its log start offset."""
+    response, left = ProduceResponse(), iter(outcomes)
+    for topic in request.topic_data:
+        answered = _topic_response(topic)
+        response.responses.append(answered)
+        for data in topic.partition_data:
+            outcome, log_start = next(left)
+            one = ProduceResponse.PartitionProduceResponse(index=data.index, log_start_offset=log_start)
+            if isinstance(outcome, KafkaError):
+                _fail(one, outcome)
+            else:
+                one.base_offset, _, one.log_append_time_ms, one.log_start_offset, _ = outcome
+            answered.partition_responses.append(one)
+    return response
 
 
 def _append(
@@ -204,19 +222,18 @@ def _check(
     if partition.topic.is_internal and context.client_id != ADMIN_CLIENT:
         raise InvalidTopicError(f"topic {partition.topic.name!r} is internal")
     if context.version >= 3:
-        _check_shape(records, request, context)
+        check_shape(records, context.version, is_transactional=request.transactional_id is not None)
     if request.acks not in (-1, 0, 1):
         raise InvalidRequiredAcksError(f"acks {request.acks}, expected -1, 0 or 1")
 
 
-def _check_shape(
-    records: bytes | bytearray | memoryview | None, request: ProduceRequest, context: RequestContext
-) -> None:
+def check_shape(records: Bytes | None, version: int, *, is_transactional: bool) -> None:
+    """Refuse anything but one whole batch that this version may carry."""
     if records is None or len(records) < HEADER_SIZE:
         raise InvalidRecordError(f"{len(records or b'')} bytes of records, expected one batch")
     size, magic, attributes = SHAPE.unpack_from(records)
     if magic != 2:
-        raise InvalidRecordError(f"magic {magic} in Produce v{context.version}, expected 2")
+        raise InvalidRecordError(f"magic {magic} in Produce v{version}, expected 2")
     if size < HEADER_SIZE - PREFIX_SIZE:
         raise CorruptRecordError(
             f"a batch of {size} bytes after its size, expected at least {HEADER_SIZE - PREFIX_SIZE}"
@@ -225,9 +242,9 @@ def _check_shape(
         raise InvalidRecordError(f"{len(records)} bytes of a batch of {PREFIX_SIZE + size}, expected all of it")
     if PREFIX_SIZE + size < len(records) and _count_batches(records) > 1:
         raise InvalidRecordError("more than one batch for a partition, expected exactly one")
-    if attributes & CODEC == Codec.ZSTD and context.version < 7:
-        raise UnsupportedCompressionTypeError(f"zstd in Produce v{context.version}, expected v7 or later")
-    if attributes & TRANSACTIONAL and request.transactional_id is None:
+    if attributes & CODEC == Codec.ZSTD and version < 7:
+        raise UnsupportedCompressionTypeError(f"zstd in Produce v{version}, expected v7 or later")
+    if attributes & TRANSACTIONAL and not is_transactional:
         raise TransactionalIdAuthorizationError("transactional batch without a transactional id")
 
 

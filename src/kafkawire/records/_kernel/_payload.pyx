@@ -3,7 +3,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from kafkawire.records._kernel._layout cimport *
@@ -92,6 +92,58 @@ def examine(payload, int64_t count, int64_t base_timestamp):
     finally:
         PyBuffer_Release(&view)
     return smallest, largest, keyless, in_order
+
+
+def plain(data, int64_t most, int64_t oldest, int64_t newest, bint keys_needed):
+    """The values that admission needs of one batch that a log stores as it is; None for every other one."""
+    cdef Py_buffer view
+    cdef kw_fault fault
+    cdef kw_cursor cursor
+    cdef kw_record record
+    cdef const uint8_t *at
+    cdef int64_t size, producer, number = 0, largest = INT64_MIN
+    cdef int32_t last_delta, sequence, count
+    cdef int16_t attributes, epoch
+    cdef bint holds = True
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        memset(&fault, 0, sizeof(kw_fault))
+        at = <const uint8_t *> view.buf
+        size = kw_whole_batch(at, 0, view.len, &fault)
+        if size != view.len or size < KW_HEADER_SIZE or size > most or at[KW_MAGIC_AT] != 2:
+            return None
+        attributes = kw_load16(at + KW_ATTRIBUTES_AT)
+        if attributes & (KW_CODEC | KW_APPEND_TIME | KW_TRANSACTIONAL | KW_CONTROL) or kw_load64(at):
+            return None
+        last_delta = kw_load32(at + KW_LAST_OFFSET_DELTA_AT)
+        producer = kw_load64(at + KW_PRODUCER_ID_AT)
+        epoch = kw_load16(at + KW_PRODUCER_EPOCH_AT)
+        sequence = kw_load32(at + KW_BASE_SEQUENCE_AT)
+        count = kw_load32(at + KW_RECORD_COUNT_AT)
+        if count <= 0 or count - 1 != last_delta or (producer >= 0 and (epoch < 0 or sequence < 0)):
+            return None
+        memset(&cursor, 0, sizeof(kw_cursor))
+        cursor.start = cursor.at = at + KW_HEADER_SIZE
+        cursor.end = at + size
+        cursor.base_timestamp = kw_load64(at + KW_BASE_TIMESTAMP_AT)
+        with nogil:
+            holds = kw_crc32c(0, at + KW_CHECKED_FROM, <size_t> size - KW_CHECKED_FROM) == kw_loadu32(at + KW_CRC_AT)
+            while holds and number < count:
+                if kw_read_record(&cursor, &record):
+                    holds = False
+                    break
+                if record.timestamp > largest:
+                    largest = record.timestamp
+                holds = (
+                    record.offset == number and oldest <= record.timestamp <= newest
+                    and not (keys_needed and record.key == NULL)
+                )
+                number += 1
+        if not holds or cursor.at != cursor.end or largest != kw_load64(at + KW_MAX_TIMESTAMP_AT):
+            return None
+        return size, last_delta, largest, producer, epoch, sequence
+    finally:
+        PyBuffer_Release(&view)
 
 
 def thin(payload, bytes keep, int64_t shift):

@@ -5,6 +5,9 @@ Rules:
   CRC is 0 if the batch is larger than `most`. For an older magic, only size and magic are set.
 - `examine` parses every record to its last byte; a malformed one raises CorruptRecordError. It returns only the values
   that admission needs.
+- `plain` is both for the batch that most producers send: alone, with magic 2, without compression, outside a
+  transaction, and valid in every way. It returns only the values that admission needs, and None for any other bytes.
+  The caller then finds the reason with the other functions.
 - `thin` copies records byte for byte, without checks; they must have been examined before.
 """
 
@@ -16,7 +19,15 @@ from kafkawire.messages import errors as protocol_errors
 from kafkawire.records._kernel.kernel import crc32c, records
 from kafkawire.records.batch import header_fields, size_at
 from kafkawire.records.errors import CorruptRecordError
-from kafkawire.records.layout import CHECKED_FROM, MAGIC_AT
+from kafkawire.records.layout import (
+    APPEND_TIME,
+    CHECKED_FROM,
+    CODEC,
+    CONTROL,
+    HEADER_SIZE,
+    MAGIC_AT,
+    TRANSACTIONAL,
+)
 
 if TYPE_CHECKING:
     from kafkawire.records import Buffer
@@ -24,6 +35,9 @@ if TYPE_CHECKING:
 Head = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 """Size, magic, stated and computed CRC, attributes, base offset, last offset delta, base and largest timestamp,
 producer id, producer epoch, base sequence, record count."""
+Plain = tuple[int, int, int, int, int, int]
+"""Size, last offset delta, largest timestamp, producer id, producer epoch, base sequence."""
+_UNUSUAL = CODEC | APPEND_TIME | TRANSACTIONAL | CONTROL
 
 
 def head(data: Buffer, position: int, most: int) -> Head:
@@ -51,6 +65,24 @@ def examine(payload: Buffer, count: int, base_timestamp: int) -> tuple[int, int,
         keyless += record.key is None
         in_order = in_order and record.offset == expected
     return smallest, largest, keyless, in_order
+
+
+def plain(data: Buffer, most: int, oldest: int, newest: int, keys_needed: bool) -> Plain | None:
+    """The values that admission needs of one batch that a log stores as it is; None for every other one."""
+    view = memoryview(data)
+    try:
+        size, magic, crc, computed, attributes, base, last_delta, *rest = head(view, 0, most)
+        first, stated, producer, epoch, sequence, count = rest
+        if magic != 2 or size != len(view) or size > most or attributes & _UNUSUAL or base or computed != crc:
+            return None
+        if count <= 0 or count != last_delta + 1 or (producer >= 0 and (epoch < 0 or sequence < 0)):
+            return None
+        smallest, largest, keyless, in_order = examine(view[HEADER_SIZE:], count, first)
+    except (CorruptRecordError, protocol_errors.CorruptRecordError):
+        return None
+    if not in_order or (keys_needed and keyless) or smallest < oldest or largest > newest or largest != stated:
+        return None
+    return size, last_delta, largest, producer, epoch, sequence
 
 
 def thin(payload: Buffer, keep: bytes, shift: int) -> bytes:
