@@ -16,6 +16,12 @@ TEXTS = {
     "java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main": "Java 17 or newer",
     "All masters are unresponsive! Giving up.": "the master of --master does not answer",
     "java.lang.OutOfMemoryError: Java heap space": "spark.driver.memory",
+    'pods is forbidden: User "system:serviceaccount:spark:default" cannot create resource "pods" in API group': "rbac",
+    "org.apache.spark.SparkException: Must specify the executor container image": "spark.kubernetes.container.image",
+    "Lost executor 1 on 10.1.0.4: The executor with id 1 exited with exit code 137(SIGKILL, possible container OOM).": (
+        "spark.executor.memoryOverheadFactor"
+    ),
+    "ERROR ExecutorPodsAllocator: Max number of executor failures (3) reached": "kubectl describe pod",
     "java.net.UnknownHostException: box: box: Name or service not known": "SPARK_LOCAL_IP",
 }
 

@@ -33,6 +33,18 @@ def test_only_a_local_master_is_kept_to_this_machine() -> None:
     assert "spark.driver.host" not in settings_for(None)
 
 
+def test_an_error_of_the_jvm_is_its_innermost_exception() -> None:
+    said = "a.ClientException: pods is forbidden: User x cannot create resource. Received status: Status(code=403)"
+    lines = [
+        "An error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.",
+        ": org.apache.spark.SparkException: External scheduler cannot be instantiated",
+        "\tat a.b.C",
+        f"Caused by: {said}",
+    ]
+    assert session._causes(lines)[-1] == "a.ClientException: pods is forbidden: User x cannot create resource."
+    assert session._causes(["no error of Py4J"]) == []
+
+
 def test_on_kubernetes_driver_and_executors_run_the_python_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, "")

@@ -20,6 +20,25 @@ _HINTS: Final = tuple(
             "the disk is full: free some space, or choose another --out; Spark's own files are in spark.local.dir",
         ),
         (
+            r"is forbidden: User \S+ cannot \w+ resource",
+            "give this user or service account the role of examples/kubernetes/rbac.yaml. A driver in a pod has the"
+            " account of spark.kubernetes.authenticate.driver.serviceAccountName, a driver elsewhere that of its"
+            " kubeconfig",
+        ),
+        (
+            r"Must specify the (?:driver |executor )?container image",
+            "name an image that has kafkawire: --conf spark.kubernetes.container.image=...",
+        ),
+        (
+            r"OOMKilled|exit(?:ed with exit)? code 137|exit status: 137",
+            "an executor needed more memory than its container has. Python workers count against the overhead: raise"
+            " spark.executor.memoryOverheadFactor (0.4 or more), or spark.executor.memory",
+        ),
+        (
+            r"Max number of executor failures",
+            "executors end one after the other; on Kubernetes, `kubectl describe pod` and `kubectl logs` show why",
+        ),
+        (
             r"Python worker failed to connect back|Accept timed out",
             "Spark started a Python worker that did not answer: check PYSPARK_PYTHON, and that a firewall or VPN allows"
             " connections to this machine (SPARK_LOCAL_IP=127.0.0.1)",
@@ -30,7 +49,9 @@ _HINTS: Final = tuple(
         ),
         (
             r"No module named '(?:kafkawire|pyarrow|fastavro|google|jsonschema)[.\w]*'",
-            "install kafkawire with its extras for the Python of the executors, or send it by --py-files",
+            "install kafkawire with its extras for the Python of the executors: on Kubernetes in the image that"
+            " spark.kubernetes.container.image names, elsewhere on every node, or as an archive"
+            " (python -m kafkawire.spark.archive)",
         ),
         (
             r'Cannot run program "[^"]*python[^"]*"',

@@ -27,7 +27,7 @@ from kafkawire.spark.errors import SessionError
 from kafkawire.spark.java import find_java, java_home_for_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -58,6 +58,9 @@ _KUBERNETES: Final = "k8s:"
 _PYTHON: Final = "python3"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LAST_WORDS: Final = re.compile(r"^(?:Exception in thread \"main\" [\w.$]+: |Error: )(.+)$", re.MULTILINE)
+_CALLING: Final = "An error occurred while calling "
+_EXCEPTION: Final = re.compile(r"(?:Caused by)?: (?P<reason>\S.*)")
+_STATUS: Final = " Received status: "  # Kubernetes repeats its message behind it
 _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
@@ -195,10 +198,19 @@ def _start(conf: SparkConf, log_file: Path | None) -> None:
     except (PySparkException, Py4JError) as error:
         where = f"; see {log_file}" if log_file else ""
         printed = _LAST_WORDS.findall(log_file.read_text("utf-8", "replace")) if log_file else []
-        reason = [*printed[-1:], *str(error).strip().splitlines(), type(error).__name__]
+        lines = str(error).strip().splitlines()
+        reason = [*printed[-1:], *_causes(lines)[-1:], *lines, type(error).__name__]
         said = log_file.read_bytes()[begun:].decode("utf-8", "replace") if log_file else ""
         text = "\n".join([*reason, said])
         raise SessionError(f"Spark did not start: {with_hint(reason[0], text)}{where}") from error
+
+
+def _causes(lines: Sequence[str]) -> list[str]:
+    """The exceptions in an error of Py4J, whose first line says only what was called; the innermost is the last."""
+    if not lines or not lines[0].startswith(_CALLING):
+        return []
+    found = (match["reason"] for line in lines[1:] if (match := _EXCEPTION.match(line)))
+    return [reason.partition(_STATUS)[0] for reason in found]
 
 
 def _choose_python(master: str) -> None:
