@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 VARIABLE = "KAFKAWIRE_IMPL"
 TWINS: Final = (
     "kafkawire._codec._engine",
+    "kafkawire.client._produce._filling",
     "kafkawire.inspect._capture._cut_files",
     "kafkawire.inspect._capture._walk",
     "kafkawire.inspect._tables._bodies",

@@ -41,6 +41,11 @@ def topic(broker: Topics, request: pytest.FixtureRequest) -> str:
     return broker.create_topic(request.node.name.replace("[", ".").replace("]", ""), 2)
 
 
+def records_of(broker: Topics, topic: str) -> int:
+    with consumer_of(broker) as consumer:
+        return sum(consumer.end_offsets([TopicPartition(topic, number) for number in range(2)]).values())
+
+
 def consumer_of(broker: Topics, *topics: str, **options: Any) -> Consumer:
     settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **options}
     return Consumer(*topics, bootstrap_servers=broker.bootstrap, **settings)
@@ -342,6 +347,7 @@ def test_an_interrupt_while_a_producer_closes_gives_up_what_it_has(
         with pytest.raises(ClosedError):
             producer.send(topic, b"too late")
     assert not any(thread.name == "kafkawire client" for thread in threading.enumerate())
+    assert records_of(broker, topic) == 1
 
 
 def test_a_child_process_has_clients_of_its_own(broker: Topics, topic: str) -> None:

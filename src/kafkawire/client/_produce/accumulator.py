@@ -6,8 +6,8 @@ Rules:
 - Records count against `buffer_memory` until their batch is delivered or given up. A caller without room waits, and
   callers get room in the order in which they came.
 - `delivery_timeout_ms` after its first record a batch is given up, wherever it is.
-- `Producer.send` appends to the batch of a queue itself, because a call for each record costs 15 %; it adds the bytes
-  to `buffered`. Everything else about queues, memory and timers is here.
+- Most records are added to a batch in `filling.py`, the others by `Producer.send`. Both add the bytes to `buffered`.
+  Everything else about queues, memory and timers is here.
 - The accumulator hands ready queues to `on_ready`, by leader; nothing else knows when a batch is ready.
 """
 
@@ -18,10 +18,11 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from kafkawire._native import load
 from kafkawire.client._cluster.metadata import TopicPartition
 from kafkawire.client._produce.batches import BatchMemory, PartitionQueue, RecordBatch
 from kafkawire.client._produce.partitioner import another_partition, partition_of_key
-from kafkawire.client._produce.results import BatchResult
+from kafkawire.client._produce.results import BatchResult, RecordFuture
 from kafkawire.client.errors import (
     BufferFullError,
     ClosedError,
@@ -34,33 +35,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkawire.client._cluster.metadata import Metadata, TopicInfo
+    from kafkawire.client._produce import filling as form
     from kafkawire.client._produce.batches import Batch
     from kafkawire.client.options import ProducerOptions
+else:
+    form = load("kafkawire.client._produce._filling", "kafkawire.client._produce.filling")
 
 MAX_IN_FLIGHT: Final = 5  # the number of batches that a broker remembers of each producer
 _log = logging.getLogger("kafkawire.client")
 _BUSY_LINGER: Final = 0.001
 
 
-class Accumulator:
+class Accumulator(form.Filling):
     """Queues of batches for one producer."""
 
     on_ready: Callable[[dict[int, list[PartitionQueue]]], None]
     on_expired: Callable[[BaseException], None]
 
     def __init__(self, metadata: Metadata, options: ProducerOptions) -> None:
+        super().__init__(metadata.topics, RecordFuture, options.buffer_memory, options.max_request_size // 2)
         self._metadata = metadata
         self._options = options
-        self.queues: dict[TopicPartition, PartitionQueue] = {}
         self.limits: dict[str, int] = {}
-        self.sticky: dict[str, PartitionQueue] = {}
         self._partitioner = options.partitioner
         self._codec = options.codec
         self._is_transactional = options.transactional_id is not None
         self._most_in_flight = _most_in_flight(options)
         self._memory = BatchMemory(options.max_batch_size)
-        self.most_buffered = options.buffer_memory
-        self.buffered = 0
         self._room: deque[asyncio.Future[None]] = deque()
         self._flushing = 0
         self._wakes_soon = False

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkawire._native import load
 from kafkawire.records import Codec, add_sequence
 from kafkawire.records.batch import stamp_producer
 
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkawire.client._cluster.metadata import TopicPartition
+    from kafkawire.client._produce import filling as form
     from kafkawire.client._produce.results import BatchResult
     from kafkawire.records import BatchBuilder, Buffer
+else:
+    form = load("kafkawire.client._produce._filling", "kafkawire.client._produce.filling")
 
 MAX_EPOCH: Final = 32767
 KEPT: Final = 2 * 1024 * 1024
@@ -135,24 +139,30 @@ class BatchMemory:
 
 
 class RecordBatch(Batch):
-    """A batch that is filled record by record; `size` is its share of the memory of the producer.
+    """A batch that is filled record by record: `grow` adds a record, whose timestamp belongs into `stamps`.
 
     It has its builder until it is built, and the memory in `space` until it is delivered.
     """
 
-    __slots__ = ("append", "builder", "finished", "lingers", "memory", "result", "size", "space", "timer")
+    __slots__ = ("_size", "builder", "finished", "grow", "lingers", "memory", "result", "space", "stamps", "timer")
 
     def __init__(self, builder: BatchBuilder, result: BatchResult, opened_at: float, memory: BatchMemory) -> None:
         super().__init__(opened_at)
         self.builder = builder
         self.memory = memory
         self.space: bytearray | None = None
-        self.append = builder.append
+        self.grow = builder.grow
         self.result = result
-        self.size = 0
+        self.stamps = result.timestamps
+        self._size = 0
         self.lingers = 0.0
         self.timer: asyncio.TimerHandle | None = None
         self.finished: list[asyncio.Future[None]] = []
+
+    @property
+    def size(self) -> int:
+        """The share of the producer's memory: the bytes of the records before compression."""
+        return self._size or self.builder.size
 
     def build(self) -> Buffer:
         if self.data is None:
@@ -196,8 +206,8 @@ class RecordBatch(Batch):
         )
         one.build()
         other.build()
-        one.size = self.size // 2
-        other.size = self.size - one.size
+        one._size = self.size // 2
+        other._size = self.size - one._size
         return one, other
 
     @property
@@ -207,7 +217,8 @@ class RecordBatch(Batch):
 
     def _drop_builder(self) -> None:
         self.count = self.builder.count
-        del self.builder, self.append
+        self._size = self.builder.size
+        del self.builder, self.grow
 
     def _finish(self) -> None:
         self.is_done = True
@@ -218,11 +229,10 @@ class RecordBatch(Batch):
                 waiter.set_result(None)
 
 
-class PartitionQueue:
+class PartitionQueue(form.Tail):
     """The batches of one partition, in order."""
 
     __slots__ = (
-        "filling",
         "identity",
         "in_flight",
         "is_known",
@@ -235,8 +245,8 @@ class PartitionQueue:
     )
 
     def __init__(self, partition: TopicPartition) -> None:
+        super().__init__()
         self.partition = partition
-        self.filling: RecordBatch | None = None
         self.waiting: deque[Batch] = deque()
         self.in_flight: list[Batch] = []
         self.identity: Identity | None = None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from kafkawire.client._cluster.metadata import TopicPartition
     from kafkawire.client._consume.commits import ConsumerGroupMetadata, OffsetAndMetadata
+    from kafkawire.client._produce.filling import Record
     from kafkawire.client._produce.results import RecordMetadata
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
@@ -46,7 +47,7 @@ class Producer(BlockingClient):
 
     def __init__(self, config: Mapping[str, Any] | None = None, **options: Any) -> None:
         self._client: AsyncProducer = self._open(partial(AsyncProducer, config, **options))
-        self._taken: deque[tuple[Delivery, tuple[Any, ...]]] = deque()
+        self._taken: deque[tuple[Delivery, Record]] = deque()
         self._handing_over = threading.Lock()
         self._room = threading.Event()
         self._room.set()
@@ -169,6 +170,9 @@ class Producer(BlockingClient):
     async def _pump(self) -> None:
         while True:
             while self._taken:
+                self._client._accept_waiting(self._taken)
+                if not self._taken:
+                    break
                 future, record = self._taken.popleft()
                 try:
                     await self._client.send(*record, _delivery=future)
@@ -227,6 +231,7 @@ class Producer(BlockingClient):
             self._refuse_rest(ClosedError(_NOT_TAKEN))
             if self._pump_task is not None:
                 self._pump_task.cancel()
+            self._client._give_up()  # or closing would send records that are then reported as not delivered
             current = asyncio.current_task()
             assert current is not None
             current.cancel()  # a cancelled stop does not wait for deliveries either

@@ -19,12 +19,12 @@ import logging
 import time
 from contextlib import asynccontextmanager
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kafkawire.client._cluster.cluster import Cluster
 from kafkawire.client._consume.commits import ConsumerGroupMetadata, as_offsets
 from kafkawire.client._produce.accumulator import Accumulator
-from kafkawire.client._produce.results import RecordFuture
+from kafkawire.client._produce.results import LOCK, RecordFuture
 from kafkawire.client._produce.task_sender import TaskSender
 from kafkawire.client._transactions.manager import TransactionManager
 from kafkawire.client._transactions.scope import transaction_scope
@@ -41,17 +41,18 @@ from kafkawire.exceptions import KafkaWireError
 from kafkawire.records import record_size
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import AsyncIterator, Iterable, Mapping
     from types import TracebackType
 
     from kafkawire.client._cluster.metadata import TopicInfo, TopicPartition
     from kafkawire.client._consume.commits import OffsetAndMetadata
+    from kafkawire.client._produce.filling import Record
     from kafkawire.client._produce.results import Delivery, RecordMetadata
     from kafkawire.client._transactions.prepared import PreparedTransaction
     from kafkawire.messages import Message
 
 _log = logging.getLogger("kafkawire.client")
-_new: Final = object.__new__
 
 
 class Producer:
@@ -71,6 +72,8 @@ class Producer:
         self._partitioner = self.options.partitioner
         self._check_above = self.options.max_request_size // 2
         self._serializes = self.options.key_serializer is not None or self.options.value_serializer is not None
+        self._is_plain = not self._serializes and self._partitioner is None
+        self._accept = self._accumulator.accept if self._is_plain else None
         self._running = False
         self._is_spent = False
 
@@ -106,6 +109,10 @@ class Producer:
                 finally:
                     await self._cluster.close()
 
+    def _give_up(self) -> None:
+        """Fail all records that are not delivered; `stop` then sends none of them."""
+        self._accumulator.abandon()
+
     async def __aenter__(self) -> Self:
         await self.start()
         return self
@@ -129,6 +136,11 @@ class Producer:
         """Accept a record; the future completes with its place, or with the error."""
         if not self._running:
             raise ClosedError("the producer is not started, or stopped")
+        accept, state = self._accept, self._state
+        if accept is not None and not headers and _delivery is None and (state is None or state.phase is OPEN):
+            accepted = accept(topic, value, key, partition, timestamp_ms)
+            if accepted is not None:
+                return accepted
         if self._serializes:
             key, value = self._serialize(key, value)
         info = self._cluster.metadata.topics.get(topic)
@@ -150,19 +162,18 @@ class Producer:
                 self._check_size(topic, key, value, headers)
             queue = accumulator.sticky.get(topic) if sticks else accumulator.queue_for(info, key, partition)
             batch = None if queue is None else queue.filling
-            if batch is None or not batch.append(key, value, stamp, headers):
+            grown = 0 if batch is None else batch.grow(key, value, stamp, headers)
+            if batch is None or not grown:
                 is_full = batch is not None
                 batch = accumulator.new_batch(topic)
-                batch.append(key, value, stamp, headers)
+                grown = batch.grow(key, value, stamp, headers)
                 accumulator.fill(batch, info, queue, sticks)
         except (AttributeError, TypeError, ValueError):
             _check_types(key, value, headers)
             raise
-        size = batch.builder.size
-        accumulator.buffered += size - batch.size
-        batch.size = size
+        accumulator.buffered += grown
         result = batch.result
-        future = _new(RecordFuture)
+        future = RecordFuture()
         future.batch, future.number = result, len(result.timestamps)
         if _delivery is not None:
             _delivery.attach(result, future.number)
@@ -171,6 +182,12 @@ class Producer:
             accumulator.drain(closing=False)
             await asyncio.sleep(0)
         return future
+
+    def _accept_waiting(self, waiting: deque[tuple[Delivery, Record]]) -> None:
+        """Accept records from the left, as far as nothing has to be waited for; `send` takes the next one."""
+        if self._running and self._is_plain and (self._state is None or self._state.phase is OPEN):
+            with LOCK:
+                self._accumulator.accept_waiting(waiting)
 
     async def send_and_wait(
         self,

@@ -11,7 +11,7 @@ Rules:
 - A Delivery reads the result of its batch too, from any thread. It registers with the batch only when a caller waits
   or adds a callback. `concurrent.futures.Future` makes a lock and a condition for each record, which takes longer than
   sending it. A callback that fails is logged, and the other waiters are still notified.
-- `_LOCK` orders the end of a batch, its split and its waiters; results are read without it.
+- `LOCK` orders the end of a batch, its split and its waiters; results are read without it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from kafkawire._native import load
 from kafkawire._platforms import call_at_fork
 from kafkawire.client.errors import RequestTimeoutError
 
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from contextvars import Context
 
     from kafkawire.client._cluster.metadata import TopicPartition
+    from kafkawire.client._produce import filling as form
+else:
+    form = load("kafkawire.client._produce._filling", "kafkawire.client._produce.filling")
 
 _log = logging.getLogger("kafkawire.client")
-_LOCK: Final = threading.Lock()
-call_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+LOCK: Final = threading.Lock()
+call_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 class RecordMetadata(NamedTuple):
@@ -110,7 +114,7 @@ class BatchResult:
         """The results of the two batches that replace this one: the first records, and the others."""
         first, second = BatchResult(self.loop), BatchResult(self.loop)
         first.timestamps, second.timestamps = self.timestamps[:count], self.timestamps[count:]
-        with _LOCK:
+        with LOCK:
             self.halves = first, second
             for number, waiter in self._waiters:
                 holder, place = self.holder(number)
@@ -119,7 +123,7 @@ class BatchResult:
         return first, second
 
     def _finish(self) -> None:
-        with _LOCK:
+        with LOCK:
             self.is_known = True
             waiters, self._waiters = self._waiters, []
         for _, waiter in waiters:
@@ -136,13 +140,10 @@ class _FutureDefaults:
     _callbacks: list[tuple[Callable[[Any], object], Context | None]] | None = None
 
 
-class RecordFuture(_FutureDefaults):
+class RecordFuture(form.Placed, _FutureDefaults):
     """The place of a record, or the error, once it is known."""
 
-    __slots__ = ("__dict__", "batch", "number")
-
-    batch: BatchResult
-    number: int
+    __slots__ = ("__dict__",)
 
     def done(self) -> bool:
         self.batch, self.number = self.batch.holder(self.number)
@@ -237,7 +238,7 @@ class Delivery:
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the result: the error, or None if the record was delivered."""
         if not self.done():
-            with _LOCK:
+            with LOCK:
                 waiter = self._waiter
                 if not self.done() and waiter is None:
                     self._register()
@@ -248,7 +249,7 @@ class Delivery:
 
     def add_done_callback(self, call: Callable[[Delivery], object]) -> None:
         """Call this with the delivery once it is done: on the thread of the clients, or at once if it is already."""
-        with _LOCK:
+        with LOCK:
             if not self.done():
                 self._register()
                 self._callbacks = [*(self._callbacks or ()), call]
@@ -257,11 +258,15 @@ class Delivery:
 
     def attach(self, batch: BatchResult, number: int) -> None:
         """The record is in this batch, whose result is not known yet."""
-        with _LOCK:
-            self._number = number
-            self._batch = batch
-            if self._waiter is not None or self._callbacks is not None:
-                batch.notify(number, self)
+        with LOCK:
+            self.place(batch, number)
+
+    def place(self, batch: BatchResult, number: int) -> None:
+        """The same, for a caller that holds the lock."""
+        self._number = number
+        self._batch = batch
+        if self._waiter is not None or self._callbacks is not None:
+            batch.notify(number, self)
 
     def refuse(self, error: BaseException) -> None:
         """The record was not accepted."""
@@ -270,7 +275,7 @@ class Delivery:
 
     def finish(self) -> None:
         """Wake the threads that wait, and call the callbacks: the result is known."""
-        with _LOCK:
+        with LOCK:
             waiter, callbacks = self._waiter, self._callbacks
         if waiter is not None:
             waiter.set()

@@ -119,14 +119,25 @@ cdef class Appender:
         """The bytes of the batch if it were built now, before compression."""
         return self.overhead + self.out.used
 
+    def grow(self, key, value, int64_t timestamp=-1, headers=()):
+        """Add a record as `append` does: the bytes by which it grew the batch, or 0 if it was not added.
+
+        The first record also brings the bytes of the header.
+        """
+        cdef int64_t before = self.overhead + self.out.used if self.count else 0
+        return self.overhead + self.out.used - before if self.add(key, value, timestamp, headers, self.next_offset) else 0
+
     def append(self, key, value, int64_t timestamp=-1, headers=(), offset=None):
         """Add a record; False, without adding it, if the batch has records and would exceed its size limit."""
+        return self.add(key, value, timestamp, headers, self.next_offset if offset is None else <int64_t> offset)
+
+    cdef bint add(self, key, value, int64_t timestamp, headers, int64_t offset) except -1:
         cdef kw_new_record record
         cdef Py_buffer key_view, value_view
         cdef bint added
         cdef tuple pairs = ()
         record.timestamp = timestamp
-        record.offset = self.next_offset if offset is None else <int64_t> offset
+        record.offset = offset
         if record.offset < self.next_offset or record.offset - self.base_offset > INT32_MAX or record.offset == INT64_MAX:
             last = min(<object> self.base_offset + INT32_MAX, INT64_MAX - 1)
             raise InvalidRecordError(f"offset {record.offset}, expected {self.next_offset} to {last}")

@@ -105,6 +105,20 @@ class Appender:
         """The bytes of the batch if it were built now, before compression."""
         return self._head_size + len(self._out)
 
+    def grow(
+        self,
+        key: Buffer | None,
+        value: Buffer | None,
+        timestamp: int = -1,
+        headers: Iterable[tuple[str, Buffer | None]] = (),
+    ) -> int:
+        """Add a record as `append` does: the bytes by which it grew the batch, or 0 if it was not added.
+
+        The first record also brings the bytes of the header.
+        """
+        before = self.size if self.count else 0
+        return self.size - before if self.append(key, value, timestamp, headers) else 0
+
     def append(
         self,
         key: Buffer | None,
