@@ -125,6 +125,10 @@ class ProduceRun:
             total_out += len(answer)
         self._metrics.clients.add(self._client_id, total_in, total_out, len(requests))
 
+    def drop(self) -> None:
+        """Forget the requests that are not written, because their connection is being closed."""
+        self.requests, self._appends = [], {}
+
     def take_answers(self) -> tuple[list[bytes], int]:
         """The responses of all requests that were written, as one part, and its size."""
         joined = b"".join(self.answers)

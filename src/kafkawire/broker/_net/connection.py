@@ -266,8 +266,7 @@ class Connection(asyncio.BufferedProtocol):
         """Serve a request; returns whether the responses should leave before the next one."""
         call = self._dispatcher.begin(frame, self.peer, more=self._received.has_more, may_join=True)
         if call is None:  # its response leaves with those of the run
-            if self._held:
-                self._answer_held()
+            self._answer_before_run()
             return False
         if self._dispatcher.run.answers:
             self._queue.put(*self._dispatcher.run.take_answers())
@@ -305,6 +304,15 @@ class Connection(asyncio.BufferedProtocol):
         self._rate.restart(now)
         if not self._transport.is_closing():
             self._proceed()
+
+    def _answer_before_run(self) -> None:
+        """Send the responses about held records, which come before those of a run that has begun."""
+        if self._held:
+            try:
+                self._answer_held()
+            except BaseException:
+                self._dispatcher.run.drop()  # the connection is closed, and no response may follow a missing one
+                raise
 
     def _answer_pending(self) -> None:
         """Write all records that wait in memory, and send the responses about them."""
