@@ -28,7 +28,7 @@ _NAMESPACE: Final = "spark.kubernetes.namespace"
 def watched_executors(spark: SparkSession) -> Iterator[None]:
     """Within the block, say so if no executor starts."""
     context = spark.sparkContext
-    if context.master.startswith("local"):
+    if (context.master or "").startswith("local"):
         yield
         return
     is_over = threading.Event()
@@ -46,7 +46,9 @@ def _watch(context: SparkContext, is_over: threading.Event) -> None:
     while not is_over.wait(_INTERVAL):
         try:
             waited = waited + _INTERVAL if _is_waiting(context) else 0.0
-            advice = advice_for(context.master, context.applicationId, context.getConf().get(_NAMESPACE) or "default")
+            advice = advice_for(
+                context.master or "", context.applicationId, context.getConf().get(_NAMESPACE) or "default"
+            )
         except (Py4JError, OSError):
             return
         if waited >= PATIENCE:
