@@ -6,6 +6,7 @@ STAMP  := $(VENV)/.installed
 BUILT  := $(VENV)/.built
 NATIVE := $(shell find src -name '_*.pyx' -o -name '_*.px[di]' -o -name '_*.h')
 AXE    := build/axe.min.js
+CLASSES := build/spark.jsa
 # More workers than processors, because many tests wait: for a process, a restart, a timeout.
 JOBS   ?= 4
 MINUTES ?= 10
@@ -47,11 +48,15 @@ quick: $(BUILT) ## the inner loop, under 30 seconds: lint, and the tests of what
 	$(BIN)/ruff check -q .
 	$(BIN)/python -m tests.quick
 
-test: $(BUILT) ## all tests; those of codec, messages, records and log in both forms
+# Java starts from this archive in less than half of the time. The tests run without it where there is no Java.
+$(CLASSES): $(STAMP) tests/spark/class_archive.py | $(BUILT)
+	@-$(BIN)/python -m tests.spark.class_archive
+
+test: $(BUILT) $(CLASSES) ## all tests; those of codec, messages, records and log in both forms
 	$(BIN)/python -m pytest -q -n $(JOBS) tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests
 
-again: $(BUILT) ## the tests that failed last, alone on the machine; then the Python form
+again: $(BUILT) $(CLASSES) ## the tests that failed last, alone on the machine; then the Python form
 	@echo "once more, alone: $$(tr -d '\n' < .pytest_cache/v/cache/lastfailed)"
 	$(BIN)/python -m pytest -q -n 0 --last-failed --last-failed-no-failures none tests
 	KAFKAWIRE_IMPL=python $(BIN)/python -m pytest -q -n $(JOBS) -m twin tests

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 from kafkawire import _native as implementation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Generator
 
 ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo", "tests/examples/test_on_spark")
 LONGEST = (
@@ -74,6 +77,24 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "mark.twin" not in collection_path.read_text("utf-8") or None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """A worker imports its share of the files first, so that a changed file is compiled by one worker, not by all."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    tests = Path(__file__).parent
+    if workers == 1 or [session.config.rootpath / each for each in session.config.args] != [tests]:
+        return
+    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    files = [
+        each
+        for each in sorted(tests.rglob("test_*.py"))
+        if not any(pytest_ignore_collect(path, session.config) for path in (each, each.parent))
+    ]
+    for file in files[number::workers]:
+        with suppress(Exception, pytest.skip.Exception):  # the collection reports it
+            import_module(".".join(file.relative_to(tests.parent).with_suffix("").parts))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on Spark come first, because they take longest; then the other long ones."""
     order: list[str | tuple[str, ...]] = [ON_SPARK, *LONGEST]
@@ -107,12 +128,13 @@ def pytest_report_header() -> str:
     return f"kafkawire implementation: {implementation.describe()}"
 
 
-@pytest.fixture(autouse=True)
-def sockets_of_peers_are_swept_up(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Other client libraries leave sockets to the collector, whose warning would fail the test that runs by then."""
-    yield
-    if any(place in request.node.nodeid for place in WITH_PEERS):
+    result = yield
+    if any(place in item.nodeid for place in WITH_PEERS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
         gc.freeze()  # the next collection searches only what is new: a full one takes a second
+    return result

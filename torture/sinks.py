@@ -45,7 +45,7 @@ from pyspark.sql import functions as F
 from kafkawire.spark import build_session
 from kafkawire.spark.session import LITTLE_DATA
 
-servers, work, master, most, failing = sys.argv[1:]
+servers, work, master, most, failing, java_options = sys.argv[1:]
 settings = {
     **LITTLE_DATA,
     "spark.driver.memory": "512m",
@@ -56,7 +56,7 @@ settings = {
     "spark.speculation.quantile": "0.3",
     "spark.speculation.multiplier": "1.2",
     "spark.speculation.minTaskRuntime": "50ms",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": java_options,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20",
 }
 spark = build_session(master, settings=settings, log_file=Path(work, "spark.log"))
@@ -83,12 +83,15 @@ query = (
 )
 query.awaitTermination()
 """
+JAVA_OPTIONS: Final = "-XX:+UseSerialGC"
 ONE_PROCESS: Final = "local[2,4]"
 EXECUTORS: Final = "local-cluster[2,1,512]"
 DECISIONS: Final = "kafkawire-sink-decisions"
 PARTITIONS: Final = 4
 RECORDS: Final = 6_000
 A_TRIGGER: Final = 300
+TRIGGERS_OF_FEW: Final = 60
+"""A driver with few records has many short triggers, because it must not end before it is killed."""
 KILLS: Final = 4
 """Drivers that a campaign kills."""
 PROCESSES: Final = {"worker": b"pyspark.daemon", "executor": b"CoarseGrainedExecutorBackend"}
@@ -115,8 +118,11 @@ class Sinks:
         "no transaction of a stream that has ended is open",
     )
 
-    def __init__(self, *, kills: int = KILLS, records: int = RECORDS, few: bool = False) -> None:
+    def __init__(
+        self, *, kills: int = KILLS, records: int = RECORDS, few: bool = False, java_options: str = JAVA_OPTIONS
+    ) -> None:
         self._kills, self._records, self._few = kills, records, few
+        self._java_options = java_options
 
     def run(self, budget: Budget, stage: Stage) -> None:
         number = 0
@@ -158,7 +164,8 @@ class Sinks:
     def _hurt(self, broker: Killable, servers: str, work: Path, dice: Random, stage: Stage) -> None:
         before = _log_end(servers)
         master = ONE_PROCESS if self._few else dice.choice((ONE_PROCESS, EXECUTORS))
-        driver = start_driver(servers, work, A_TRIGGER, master=master, failing=dice.choice((0.0, 0.001, 0.003)))
+        most = self._records // TRIGGERS_OF_FEW if self._few else A_TRIGGER
+        driver = self._start_driver(servers, work, most, master=master, failing=dice.choice((0.0, 0.001, 0.003)))
         try:
             if not _await_decision(servers, driver, before):
                 return
@@ -182,9 +189,19 @@ class Sinks:
             if kill_group(driver):
                 stage.figures.add("drivers killed")
 
+    def _start_driver(
+        self, servers: str, work: Path, most: int, *, master: str, failing: float
+    ) -> subprocess.Popen[bytes]:
+        """A driver in a process group of its own."""
+        settings = (servers, str(work), master, str(most), str(failing), self._java_options)
+        with (work / "driver.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-c", DRIVER, *settings], stdout=log, stderr=log, start_new_session=True
+            )
+
     def _finish(self, servers: str, work: Path) -> None:
         for _ in range(ATTEMPTS):
-            driver = start_driver(servers, work, LAST_TRIGGER, master=ONE_PROCESS, failing=0.0)
+            driver = self._start_driver(servers, work, LAST_TRIGGER, master=ONE_PROCESS, failing=0.0)
             try:
                 if driver.wait(ENDS_WITHIN) == 0:
                     return
@@ -215,13 +232,6 @@ class Sinks:
             still_open = admin.list_transactions(states=["Ongoing"])
         if still_open:
             raise BrokenPromiseError(self.promises[1], str(still_open[:3]))
-
-
-def start_driver(servers: str, work: Path, most: int, *, master: str, failing: float) -> subprocess.Popen[bytes]:
-    """A driver in a process group of its own."""
-    command = [sys.executable, "-c", DRIVER, servers, str(work), master, str(most), str(failing)]
-    with (work / "driver.log").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
 
 def kill_group(driver: subprocess.Popen[bytes]) -> bool:

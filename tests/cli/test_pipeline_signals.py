@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.shared_session import spark
+from tests.spark.shared_session import SETTINGS, spark
 
 from kafkawire.testing.sample_logs import write_sample
 
@@ -27,6 +27,7 @@ def test_a_signal_ends_a_run_in_order(tmp_path: Path, number: signal.Signals, to
     write_sample(tmp_path / "logs", scale=1)
     out = tmp_path / "out"
     command = [sys.executable, "-m", "kafkawire", "pipeline", "run", "--source", "segments", str(tmp_path / "logs")]
+    command += [text for name, value in SETTINGS.items() for text in ("--conf", f"{name}={value}")]
     running = subprocess.Popen(
         [*command, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

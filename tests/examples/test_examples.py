@@ -43,16 +43,15 @@ PROGRAMS: Final = sorted(EXAMPLES.rglob("*.py"))
 @pytest.fixture(scope="session")
 def spark_defaults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A user's configuration of Spark that makes short programs faster, as the other tests on Spark have it."""
-    folder = tmp_path_factory.mktemp("spark-conf")
-    text = "".join(f"{name} {value}\n" for name, value in SETTINGS.items())
-    (folder / "spark-defaults.conf").write_text(text, encoding="utf-8")
-    return folder
+    file = tmp_path_factory.mktemp("spark-conf") / "spark.properties"
+    file.write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()), encoding="utf-8")
+    return file
 
 
 def run(*arguments: str, spark_conf: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"}
     if spark_conf is not None:
-        environment["SPARK_CONF_DIR"] = str(spark_conf)
+        environment["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {spark_conf} pyspark-shell"
     command = [sys.executable, "-W", "error::DeprecationWarning:__main__", *arguments]
     return subprocess.run(command, env=environment, cwd=EXAMPLES, encoding="utf-8", capture_output=True, timeout=600)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.class_archive import java_options
 
 from kafkawire.spark import JavaNotFoundError, build_session
 from kafkawire.spark.java import find_java
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     **LITTLE_DATA,
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": java_options(),
     "spark.sql.maxConcurrentOutputFileWriters": "7",
 }
 

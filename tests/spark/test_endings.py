@@ -42,8 +42,9 @@ import sys
 from pathlib import Path
 from kafkawire.spark.session import running_session
 from pyspark.sql.functions import udf
+from tests.spark.shared_session import SETTINGS
 
-with running_session("local[2]", settings={"spark.driver.memory": "1g"}, log_file=Path(sys.argv[1])) as spark:
+with running_session("local[2]", settings=SETTINGS, log_file=Path(sys.argv[1])) as spark:
     kept = udf(lambda number: number, "long")
     print("rows", spark.range(0, 100, 1, 4).select(kept("id")).count())
     workers = spark.sparkContext._jvm.java.lang.ProcessHandle.current().descendants().toArray()

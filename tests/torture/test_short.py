@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.class_archive import java_options
 from torture.clocks import Clocks
 from torture.disks import Disks
 from torture.exactly_once.scenario import ExactlyOnce
@@ -102,7 +103,7 @@ def test_a_stream_to_topics_whose_driver_and_broker_are_killed_writes_every_reco
     campaigns = 0
     while campaigns < 3 and not (stage.figures.get("drivers killed") and stage.figures.get("kills")):
         campaigns += 1  # a driver that ends by itself, for example because its broker was away, is not killed
-        Sinks(kills=1, records=3_000, few=True).run(Budget(600, rounds=1), stage)
+        Sinks(kills=1, records=3_000, few=True, java_options=java_options()).run(Budget(600, rounds=1), stage)
     assert stage.figures.get("drivers killed") >= 1
     assert stage.figures.get("kills") >= 1
     assert stage.figures.get("records copied once") == campaigns * 3_000
