@@ -6,20 +6,23 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.inspect.captures import Conversation, merge, write_pcap
 from tests.inspect.cluster_traffic import cluster_traffic, impaired
 from tests.inspect.incidents import INCIDENTS
-from tests.inspect.sample_messages import fetch, fetched
+from tests.inspect.sample_messages import batch, fetch, fetched
 from tests.messages.samples import random_message
 
-from kafkawire.inspect import read_captures
-from kafkawire.inspect._tables import bodies, exchange_columns
+from kafkawire.inspect import TopicNames, read_captures
+from kafkawire.inspect._tables import bodies, exchange_columns, partition_columns, partition_rows, read
 from kafkawire.inspect._tables import body_programs as programs
 from kafkawire.inspect._tables.body_programs import exchange_program
 from kafkawire.inspect._tables.exchange_columns import ExchangeColumns, Repeats
 from kafkawire.messages import (
     Api,
+    FetchRequest,
+    FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataRequest,
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
     from tests.inspect.captures import Packet
 
+    from kafkawire.messages import Message
+
 pytestmark = pytest.mark.twin
 TABLES = ("connections", "exchanges", "gaps")
 
@@ -42,6 +47,7 @@ def both_forms_agree(path: Path, packets: list[Packet]) -> None:
     everything, columns = read_captures([path]).tables, read_captures([path], partitions=False).tables
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange_columns, "_native", bodies)
+        patch.setattr(partition_rows, "_native", partition_columns)
         patch.setattr(Repeats, "find", lambda *_: None)
         objects = read_captures([path]).tables
     assert set(columns) == set(TABLES)
@@ -147,3 +153,41 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(exchange_columns, "MOST", 2)
     monkeypatch.setattr(exchange_columns, "LARGEST", 120)
     test_repeated_exchanges_have_the_same_rows(tmp_path)
+
+
+def _fetched_partitions(numbers: list[int], version: int = 11) -> tuple[Message, Message, int]:
+    asked = [FetchRequest.FetchPartition(partition=number, fetch_offset=number * 10) for number in numbers]
+    given = [
+        FetchResponse.PartitionData(partition_index=number, high_watermark=number, records=batch(b"x" * number))
+        for number in reversed(numbers)
+    ]
+    request = FetchRequest(topics=[FetchRequest.FetchTopic(topic="orders", partitions=asked)])
+    answer = FetchResponse.FetchableTopicResponse(topic="orders", partitions=given)
+    return request, FetchResponse(responses=[answer]), version
+
+
+@pytest.mark.parametrize(
+    "numbers", [[], [3, 1, 2], [1, 2, 1], [-1, 0], list(range(1, 40)) * 2, list(range(1500))], ids=len
+)
+def test_partitions_in_any_number_and_order_have_the_same_rows(numbers: list[int], tmp_path: Path) -> None:
+    talk = Conversation(segment=9_000).open().exchange(*_fetched_partitions([5, 6]))
+    talk.exchange(*_fetched_partitions(numbers)).exchange(*_fetched_partitions([7], 4))
+    both_forms_agree(tmp_path / "x.pcap", talk.packets)
+
+
+def test_rows_are_the_same_if_exchanges_are_read_in_short_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "_RUN_BYTES", 300)
+    monkeypatch.setattr(partition_rows, "RUN", 7)
+    talks = [INCIDENTS[name].shows() for name in INCIDENTS]
+    both_forms_agree(tmp_path / "x.pcap", merge([*talks[0], *talks[1], *talks[2]]))
+    both_forms_agree(tmp_path / "y.pcap", list(cluster_traffic(8, 40, payload=60).packets))
+
+
+@pytest.mark.skipif(partition_rows._native is partition_columns, reason="this form leaves every exchange")
+def test_most_exchanges_with_partitions_are_read_without_objects(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(write_pcap(cluster_traffic(8, 40, payload=60).packets))
+    talks = read_captures([path], bodies=False).conversations
+    rows = partition_rows.PartitionRows(TopicNames())
+    read_ones = [len(rows.read(talk, np.ones(len(talk), np.bool_), 0, len(talk))) for talk in talks]
+    assert read_ones == [len(talk) for talk in talks]

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafkawire.inspect._capture.files import map_file
-from kafkawire.inspect._parallel.share import LoadedBytes, fill, payload_sizes, share_of
-from kafkawire.inspect._tables.exchanges import exchanges_table
+from kafkawire.inspect._parallel.share import LoadedBytes, fill, share_of
+from kafkawire.inspect._tables.exchanges import exchanges_table, payload_sizes
 from kafkawire.inspect._tables.read import BodyReader, with_summaries
 from kafkawire.inspect._tables.topics import TopicNames
 

@@ -55,16 +55,6 @@ def share_of(talk: Conversation, first: int, last: int, origin: Origin | None = 
     )
 
 
-def payload_sizes(talk: Conversation) -> NDArray[np.int64]:
-    """The bytes of the frames of each exchange."""
-    total = np.zeros(len(talk), np.int64)
-    one = talk.connection
-    for frames, numbers in ((one.requests, talk.matches.request), (one.responses, talk.matches.response)):
-        if len(frames):
-            total += np.where(numbers >= 0, frames.size[numbers], 0)
-    return total
-
-
 class FlatFrames(NamedTuple):
     """The frames of a direction as two arrays with one row per column, which are fast to send."""
 

@@ -92,6 +92,16 @@ def match(requests: Frames, responses: Frames) -> Matches:
     return _with_gaps(found, requests, responses)
 
 
+def payload_sizes(talk: Conversation) -> NDArray[np.int64]:
+    """The bytes of the frames of each exchange."""
+    total = np.zeros(len(talk), np.int64)
+    one = talk.connection
+    for frames, numbers in ((one.requests, talk.matches.request), (one.responses, talk.matches.response)):
+        if len(frames):
+            total += np.where(numbers >= 0, frames.size[numbers], 0)
+    return total
+
+
 def expects_response(requests: Frames, index: int) -> bool:
     """Whether brokers answer a request: all but a Produce with acks=0."""
     if requests.api_key[index] != _PRODUCE or not requests.whole[index]:

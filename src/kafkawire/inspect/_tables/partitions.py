@@ -30,7 +30,7 @@ Key = tuple[str, UUID, int]
 Row = dict[str, object]
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """The attributes with topics of a message, with partitions of a topic, and with the number of a partition."""
 
     topics: str
@@ -39,50 +39,50 @@ class _Form(NamedTuple):
     outer: str = ""
 
 
-_FORMS: Final[dict[str, tuple[_Form, ...]]] = {
-    "ProduceRequest": (_Form("topic_data", "partition_data", "index"),),
-    "ProduceResponse": (_Form("responses", "partition_responses", "index"),),
-    "FetchRequest": (_Form("topics", number="partition"),),
-    "FetchResponse": (_Form("responses"),),
-    "ShareFetchResponse": (_Form("responses"),),
-    "ShareAcknowledgeResponse": (_Form("responses"),),
-    "DescribeShareGroupOffsetsResponse": (_Form("topics", outer="groups"),),
-    "AlterShareGroupOffsetsResponse": (_Form("responses"),),
-    "DeleteShareGroupOffsetsResponse": (_Form("responses", ""),),
-    "ListOffsetsRequest": (_Form("topics"),),
-    "ListOffsetsResponse": (_Form("topics"),),
-    "MetadataResponse": (_Form("topics"),),
-    "DescribeTopicPartitionsResponse": (_Form("topics"),),
-    "CreateTopicsResponse": (_Form("topics", ""),),
-    "DeleteTopicsResponse": (_Form("responses", ""),),
-    "OffsetCommitRequest": (_Form("topics"),),
-    "OffsetCommitResponse": (_Form("topics"),),
-    "TxnOffsetCommitRequest": (_Form("topics"),),
-    "TxnOffsetCommitResponse": (_Form("topics"),),
-    "OffsetFetchResponse": (_Form("topics"), _Form("topics", outer="groups")),
-    "OffsetForLeaderEpochRequest": (_Form("topics", number="partition"),),
-    "OffsetForLeaderEpochResponse": (_Form("topics", number="partition"),),
-    "DeleteRecordsRequest": (_Form("topics"),),
-    "DeleteRecordsResponse": (_Form("topics"),),
+FORMS: Final[dict[str, tuple[Form, ...]]] = {
+    "ProduceRequest": (Form("topic_data", "partition_data", "index"),),
+    "ProduceResponse": (Form("responses", "partition_responses", "index"),),
+    "FetchRequest": (Form("topics", number="partition"),),
+    "FetchResponse": (Form("responses"),),
+    "ShareFetchResponse": (Form("responses"),),
+    "ShareAcknowledgeResponse": (Form("responses"),),
+    "DescribeShareGroupOffsetsResponse": (Form("topics", outer="groups"),),
+    "AlterShareGroupOffsetsResponse": (Form("responses"),),
+    "DeleteShareGroupOffsetsResponse": (Form("responses", ""),),
+    "ListOffsetsRequest": (Form("topics"),),
+    "ListOffsetsResponse": (Form("topics"),),
+    "MetadataResponse": (Form("topics"),),
+    "DescribeTopicPartitionsResponse": (Form("topics"),),
+    "CreateTopicsResponse": (Form("topics", ""),),
+    "DeleteTopicsResponse": (Form("responses", ""),),
+    "OffsetCommitRequest": (Form("topics"),),
+    "OffsetCommitResponse": (Form("topics"),),
+    "TxnOffsetCommitRequest": (Form("topics"),),
+    "TxnOffsetCommitResponse": (Form("topics"),),
+    "OffsetFetchResponse": (Form("topics"), Form("topics", outer="groups")),
+    "OffsetForLeaderEpochRequest": (Form("topics", number="partition"),),
+    "OffsetForLeaderEpochResponse": (Form("topics", number="partition"),),
+    "DeleteRecordsRequest": (Form("topics"),),
+    "DeleteRecordsResponse": (Form("topics"),),
     "AddPartitionsToTxnResponse": (
-        _Form("results_by_topic_v3_and_below", "results_by_partition"),
-        _Form("topic_results", "results_by_partition", outer="results_by_transaction"),
+        Form("results_by_topic_v3_and_below", "results_by_partition"),
+        Form("topic_results", "results_by_partition", outer="results_by_transaction"),
     ),
-    "WriteTxnMarkersResponse": (_Form("topics", outer="markers"),),
+    "WriteTxnMarkersResponse": (Form("topics", outer="markers"),),
 }
 
-_OTHERS: Final = frozenset(
+OTHERS: Final = frozenset(
     {"SyncGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "AddPartitionsToTxn", "WriteTxnMarkers"}
 )
 APIS_OF_PARTITIONS: Final[Mapping[int, int]] = {
     each.key: 0
     for each in apis()
-    if each.name in _OTHERS or not _FORMS.keys().isdisjoint({f"{each.name}Request", f"{each.name}Response"})
+    if each.name in OTHERS or not FORMS.keys().isdisjoint({f"{each.name}Request", f"{each.name}Response"})
 }
 """The APIs whose exchanges may have partitions, and the first version of each, as `_exchanges_of` takes them."""
 _WITH_RECORDS: Final = frozenset({"ProduceRequest", "FetchResponse", "ShareFetchResponse"})
-_NAMES: Final = ("name", "topic", "topic_name")
-_COLUMNS: Final = {
+NAMES: Final = ("name", "topic", "topic_name")
+COLUMNS: Final = {
     "error_code": "error_code",
     "partition_error_code": "error_code",
     "fetch_offset": "fetch_offset",
@@ -98,8 +98,8 @@ _COLUMNS: Final = {
     "leader_id": "leader_id",
     "leader_epoch": "leader_epoch",
 }
-_ASKED_ONLY: Final = {"ListOffsetsResponse": ("timestamp",), "FetchRequest": ("high_watermark", "log_start_offset")}
-_COUNTED: Final = {"replica_nodes": "replicas", "isr_nodes": "isr", "records": "bytes"}
+ASKED_ONLY: Final = {"ListOffsetsResponse": ("timestamp",), "FetchRequest": ("high_watermark", "log_start_offset")}
+COUNTED: Final = {"replica_nodes": "replicas", "isr_nodes": "isr", "records": "bytes"}
 
 
 def partition_rows(
@@ -175,10 +175,10 @@ def _partitions(message: Message | None) -> Iterator[tuple[Key, Any, Any]]:
     """Each topic with an error code of its own (partition None), and each partition."""
     if message is None:
         return
-    for form in _FORMS.get(type(message).__name__, ()):
+    for form in FORMS.get(type(message).__name__, ()):
         for holder in getattr(message, form.outer) if form.outer else (message,):
             for topic in getattr(holder, form.topics) or ():
-                name = next((found for each in _NAMES if (found := getattr(topic, each, None))), "")
+                name = next((found for each in NAMES if (found := getattr(topic, each, None))), "")
                 topic_id = getattr(topic, "topic_id", _NIL)
                 if hasattr(topic, "error_code"):
                     yield (name, topic_id, -1), topic, None
@@ -215,7 +215,7 @@ _plans: dict[tuple[type, type], _Plan] = {}
 
 
 def _plan(kind: str, source: Any) -> _Plan:
-    skipped = _ASKED_ONLY.get(kind, ())
-    copied = [pair for pair in _COLUMNS.items() if hasattr(source, pair[0]) and pair[0] not in skipped]
-    counted = [pair for pair in _COUNTED.items() if hasattr(source, pair[0])]
+    skipped = ASKED_ONLY.get(kind, ())
+    copied = [pair for pair in COLUMNS.items() if hasattr(source, pair[0]) and pair[0] not in skipped]
+    counted = [pair for pair in COUNTED.items() if hasattr(source, pair[0])]
     return _Plan(copied, counted, hasattr(source, "current_leader"), hasattr(source, "acquired_records"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,15 @@ from kafkawire.inspect._tables.exchange_bodies import (
     read_session_response,
 )
 from kafkawire.inspect._tables.exchange_columns import BODY_COLUMNS, ExchangeColumns, Known, Repeats
-from kafkawire.inspect._tables.exchanges import Conversation, connections_table, exchanges_table, gaps_table
+from kafkawire.inspect._tables.exchanges import (
+    Conversation,
+    connections_table,
+    exchanges_table,
+    gaps_table,
+    payload_sizes,
+)
 from kafkawire.inspect._tables.old_names import checked_columns, selected
+from kafkawire.inspect._tables.partition_rows import PartitionRows
 from kafkawire.inspect._tables.partitions import APIS_OF_PARTITIONS, partition_rows, records_by_partition
 from kafkawire.inspect._tables.rows import Block, PlacedRows, Rows
 from kafkawire.inspect._tables.schemas import CONNECTIONS, EXCHANGE_PARTITIONS, EXCHANGES
@@ -42,6 +49,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from kafkawire.inspect._tables.partition_rows import Records
+
+_RUN_BYTES: Final = 4 << 20
 _SUMMARY_COLUMNS = ("undecoded", "software_name", "software_version", "inter_broker")
 SUMMARIES = pa.schema(
     [CONNECTIONS.field("conn_id"), EXCHANGES.field("seq"), *(CONNECTIONS.field(name) for name in _SUMMARY_COLUMNS)]
@@ -185,6 +195,12 @@ def _exchanges_of(talk: Conversation, wanted: Mapping[int, int], first: int = 0,
     return found
 
 
+def _stretches(talk: Conversation) -> list[int]:
+    """The ends of runs of exchanges that have some MiB, because the records of a run are in memory at once."""
+    runs = np.cumsum(payload_sizes(talk)) // _RUN_BYTES
+    return [*(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(talk)]
+
+
 def with_summaries(connections: pa.Table, summaries: pa.Table) -> pa.Table:
     """Connections with the columns of bodies; both tables have the same order."""
     for name in _SUMMARY_COLUMNS:
@@ -213,6 +229,8 @@ class BodyReader:
         self._columns, self._repeats = ExchangeColumns(), Repeats()
         self._summaries = Rows(SUMMARIES)
         self._partitions, self._batches = PlacedRows(EXCHANGE_PARTITIONS, ("conn_id", "seq")), BatchRows()
+        self._simple = PartitionRows(names)
+        self._order: dict[int, None] = {}
         self._records = RecordRows(values=values)
 
     def read(self, talk: Conversation) -> None:
@@ -230,11 +248,27 @@ class BodyReader:
         left, by_broker = self._columns.read(talk)
         if by_broker:
             self._summary["inter_broker"] = True
+        self._order[talk.conn_id] = None
         wanted = set(left)
-        for index in sorted(wanted.union(_exchanges_of(talk, APIS_OF_PARTITIONS))) if self._divided else left:
+        dividable = _exchanges_of(talk, APIS_OF_PARTITIONS) if self._divided else []
+        chosen = np.zeros(len(talk), np.bool_)
+        chosen[[index for index in dividable if index not in wanted]] = True
+        simple: Mapping[int, list[Records]] = {}
+        edges = iter(_stretches(talk) if chosen.any() else ())
+        reached = 0
+        for index in sorted(wanted.union(dividable)):
+            while chosen[index] and index >= reached:
+                first, reached = reached, next(edges)
+                simple = self._simple.read(talk, chosen, first, reached)
+            if index in simple:
+                for each in simple[index]:
+                    key = (each.source, each.topic, each.partition)
+                    self._simple.count(each.row, self._carried(talk, index, *key, each.data))
+                continue
             row = self._read(talk, index, with_columns=index in wanted)
             if index in wanted:
                 self._columns.put(index, row)
+        self._simple.flush()
 
     def _read(self, talk: Conversation, index: int, *, with_columns: bool) -> Mapping[str, Any]:
         """Decode an exchange as objects, and add its rows to the other tables; `with_columns` is its own row."""
@@ -265,10 +299,11 @@ class BodyReader:
             exchanges = exchanges.set_column(place, EXCHANGES.field(name), columns[name])
         tables = {
             "exchanges": _with_undecoded(exchanges),
-            "exchange_partitions": self._partitions.take(),
+            "exchange_partitions": self._simple.join(self._partitions.take(), [*self._order]),
             "batches": self._batches.take(),
             "summaries": self._summaries.take(),
         }
+        self._order.clear()
         return tables | ({"records": self._records.take()} if self._wanted else {})
 
     def _partition_rows(
@@ -282,7 +317,7 @@ class BodyReader:
             return []
         rows = partition_rows(messages.request, messages.response, session)
         carried = {
-            key: self._carried(talk, index, source, key, data)
+            key: self._carried(talk, index, source, self._names.name(*key[:2]), key[2], data)
             for source, message in (("request", messages.request), ("response", messages.response))
             for key, data in records_by_partition(message)
         }
@@ -302,9 +337,9 @@ class BodyReader:
         row["session_size"] = len(session.partitions) if session.complete else None
         return session
 
-    def _carried(self, talk: Conversation, index: int, source: str, key: Any, data: memoryview) -> int:
-        name, topic_id, partition = key
-        topic = self._names.name(name, topic_id)
+    def _carried(
+        self, talk: Conversation, index: int, source: str, topic: str | None, partition: int, data: memoryview
+    ) -> int:
         seq = talk.first + index
         origin = Origin(source, f"{talk.conn_id}/{seq}", talk.conn_id, seq, topic, partition)
         count = self._batches.add_all(origin, data)
