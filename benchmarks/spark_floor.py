@@ -5,22 +5,20 @@ Rules:
   The rest is Spark's own: the socket to the virtual machine, and its conversion of Arrow batches to rows.
 - Native Parquet has the same rows. No Python data source can have a higher ratio to it than the prepared batches.
 - Prepared batches have 2 MiB, as those of a fetch have. Larger ones leave the caches of a processor.
-- Processor time is that of the virtual machine and of the Python workers. A round in which a worker ended does not
-  count, because its time is lost with it.
+- Processor time is measured as `_spark_costs` says.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from functools import partial
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks._spark_costs import best_costs
 from benchmarks.report import Row
-from benchmarks.spark_topics import PARTITIONS, ROUNDS, fill, to_nowhere
+from benchmarks.spark_topics import PARTITIONS, fill, to_nowhere
 from kafkawire.spark import build_session
 from kafkawire.testing import RunningBroker
 
@@ -32,14 +30,6 @@ if TYPE_CHECKING:
 
 SIZES: Final = ((100, 100), (1024, 200))
 """Bytes of a value, and megabytes of all of them."""
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
-
-
-class Cost(NamedTuple):
-    """Seconds of a query."""
-
-    wall: float
-    processor: float
 
 
 def rows() -> Iterator[Row]:
@@ -135,45 +125,3 @@ def prepared_source(size: int, count: int, columns: StructType) -> type[Any]:
             return Reader()
 
     return Prepared
-
-
-def best_costs(spark: SparkSession, contenders: dict[str, Callable[[], None]]) -> dict[str, Cost]:
-    """The cheapest of rounds in which they take turns; a round before them warms up."""
-    found: dict[str, list[Cost]] = {name: [] for name in contenders}
-    for turn in range(ROUNDS + 1):
-        for name, work in contenders.items():
-            cost = _cost(spark, work)
-            while cost is None:
-                cost = _cost(spark, work)
-            if turn:
-                found[name].append(cost)
-    return {
-        name: Cost(min(each.wall for each in costs), min(each.processor for each in costs))
-        for name, costs in found.items()
-    }
-
-
-def _cost(spark: SparkSession, work: Callable[[], None]) -> Cost | None:
-    """The cost of a query; None if a worker ended meanwhile."""
-    before, begun = _processor(spark), perf_counter()
-    work()
-    wall, after = perf_counter() - begun, _processor(spark)
-    if not before.keys() <= after.keys():
-        return None
-    return Cost(wall, sum(used - before.get(pid, 0.0) for pid, used in after.items()))
-
-
-def _processor(spark: SparkSession) -> dict[int, float]:
-    """Seconds of processor time of the virtual machine and each process below it."""
-    machine: Any = spark
-    wanted = {int(machine._jvm.java.lang.ProcessHandle.current().pid())}
-    processes: dict[int, tuple[int, int]] = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = place.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        processes[int(place.parent.name)] = (int(fields[1]), sum(map(int, fields[11:13])))
-    while more := {pid for pid, (parent, _) in processes.items() if parent in wanted} - wanted:
-        wanted |= more
-    return {pid: processes[pid][1] / _TICKS for pid in wanted if pid in processes}
