@@ -20,7 +20,7 @@ GB     ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test again torture browser interop cluster lakes steady scale minutes check docs wheel generate format bench lock clean
+.PHONY: help setup demo quick test again torture browser interop cluster kubernetes lakes steady scale minutes check docs wheel generate format bench lock clean
 
 help: ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ interop: $(BUILT) ## against Apache Kafka, its clients and tools, kafkajs, kcat,
 
 cluster: $(BUILT) ## Spark on a master with two workers, by Spark Connect, from other drivers; says what it could not fetch
 	$(BIN)/python -m pytest -q -n 0 -m cluster tests/cluster
+
+kubernetes: $(BUILT) ## Spark by an image on a Kubernetes of one node (root, Go, Debian's packages); says what is missing
+	$(BIN)/python -m pytest -q -n 0 -m kubernetes tests/kubernetes
 
 lakes: $(BUILT) ## Parquet, Delta and Iceberg: killed streams, read back by other engines; says what it could not fetch
 	$(BIN)/python -m pytest -q -n 0 -m lakes tests/lakes

@@ -38,7 +38,14 @@ LONGEST = (
     "tests/packaging/",
 )
 """The files that take longest. They come first, so that no worker begins one when the others have nothing left."""
-ASKED_FOR = {"browser": "browser", "cluster": "cluster", "interop": "interop", "lakes": "lakes", "minutes": "minute"}
+ASKED_FOR = {
+    "browser": "browser",
+    "cluster": "cluster",
+    "interop": "interop",
+    "kubernetes": "kubernetes",
+    "lakes": "lakes",
+    "minutes": "minute",
+}
 """The mark of the tests in each folder that are run only when they are asked for, by mark or by path."""
 WITH_PEERS = (
     "broker/clients/",
@@ -60,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "wheel: needs a wheel in dist, which `make wheel` builds")
     config.addinivalue_line("markers", "torture: the short form of `make torture`")
     config.addinivalue_line("markers", "cluster: starts a cluster of Spark, in `make cluster`")
+    config.addinivalue_line("markers", "kubernetes: starts a cluster of Kubernetes, in `make kubernetes`")
     config.addinivalue_line("markers", "lakes: needs jars and other releases of PySpark, in `make lakes`")
     config.addinivalue_line("markers", "minute: needs a minute of real time, in `make minutes`")
     config.addinivalue_line("markers", "browser: needs Debian's chromium, which playwright drives")

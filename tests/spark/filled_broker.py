@@ -80,7 +80,8 @@ class FilledBroker(RunningBroker):
     @contextmanager
     def _connected(self) -> Iterator[SocketConnection]:
         options = read_options(ProducerOptions, None, {})
-        connection = SocketConnection("127.0.0.1", int(self.bootstrap_servers.rpartition(":")[2]), options)
+        host, _, port = self.bootstrap_servers.rpartition(":")
+        connection = SocketConnection(host, int(port), options)
         try:
             yield connection
         finally:
