@@ -62,8 +62,9 @@ class BulkReader:
         self._cluster.close()
 
     def connect(self) -> None:
-        """Find the cluster, in one attempt; other calls retry until `default_api_timeout_ms` is over."""
-        self._cluster.call(self._cluster.refresh())
+        """Find the cluster, in one attempt; other calls retry. None takes longer than `default_api_timeout_ms`."""
+        with self._cluster.limit(self._cluster.now() + self.options.default_api_timeout_ms / 1000):
+            self._cluster.call(self._cluster.refresh())
 
     def topics(self) -> list[str]:
         """Every topic of the cluster but Kafka's own."""

@@ -176,8 +176,13 @@ class Discovery(Generic[_Connection]):
         except TimeoutError as error:
             if isinstance(error, KafkaWireError):
                 raise
-        reason = "no answer" if last is None else last
+        reason = self._silence() if last is None else last
         raise RequestTimeoutError(f"{what}: given up after {seconds:g} s and {max(1, tries)} tries: {reason}") from last
+
+    def _silence(self) -> str:
+        """The reason if an attempt ended without an error; names the servers if no broker is known yet."""
+        servers = ", ".join(f"{host}:{port}" for host, port in self.options.servers)
+        return "no answer" if self.metadata.nodes else f"no broker answers: {servers}"
 
     def pause_before(self, attempt: int) -> float:
         """Seconds to wait before an attempt; the first retry is 1."""

@@ -52,8 +52,8 @@ def _name(options: TopicOptions) -> str:
 def _with_cluster(options: TopicOptions, what: str, work: Callable[[Cluster], Awaitable[_Result]]) -> _Result:
     async def run() -> _Result:
         cluster = Cluster(read_options(ConsumerOptions, dict(options.client), {}))
-        await cluster.start()
         try:
+            await cluster.retry(what, cluster.start)
             return await cluster.retry(what, lambda: work(cluster))
         finally:
             await cluster.close()
