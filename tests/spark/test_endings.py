@@ -27,6 +27,27 @@ CLOSED_WITH_SOURCES = r"""Traceback (most recent call last):
     outfile.flush()
 ConnectionResetError: [Errno 104] Connection reset by peer
 """
+_RUNNER = '  File "/lib/pyspark.zip/pyspark/sql/streaming/python_streaming_source_runner.py", line 265, in '
+CLOSED_STREAM = "\n".join(
+    [
+        "Traceback (most recent call last):",
+        f"{_RUNNER}main",
+        '  File "/lib/pyspark.zip/pyspark/serializers.py", line 604, in read_int',
+        "EOFError",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        '  File "<frozen runpy>", line 198, in _run_module_as_main',
+        '  File "<frozen runpy>", line 88, in _run_code',
+        f"{_RUNNER}<module>",
+        "    main(sock_file, sock_file)",
+        f"{_RUNNER}main",
+        "BrokenPipeError: [Errno 32] Broken pipe",
+        "",
+    ]
+)
+OF_A_SOURCE = CLOSED_STREAM.replace("pyspark/serializers.py", "kafkawire/spark/_topics/stream.py")
 FAILED = """Traceback (most recent call last):
   File "/site-packages/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
   File "/site-packages/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
@@ -52,10 +73,11 @@ with running_session("local[2]", settings=SETTINGS, log_file=Path(sys.argv[1])) 
 """
 
 
-@pytest.mark.parametrize("closed", [CLOSED, CLOSED_WITH_SOURCES])
+@pytest.mark.parametrize("closed", [CLOSED, CLOSED_WITH_SOURCES, CLOSED_STREAM])
 def test_traces_of_closed_connections_are_removed_and_others_stay(closed: str) -> None:
-    log = f"before\n{closed}between\n{FAILED}{closed}{closed}{OF_A_TASK}after\n"
-    assert without_closed_connections(log.encode()).decode() == f"before\nbetween\n{FAILED}{OF_A_TASK}after\n"
+    log = f"before\n{closed}between\n{FAILED}{closed}{closed}{OF_A_TASK}{OF_A_SOURCE}after\n"
+    kept = f"before\nbetween\n{FAILED}{OF_A_TASK}{OF_A_SOURCE}after\n"
+    assert without_closed_connections(log.encode()).decode() == kept
 
 
 def test_a_trace_that_is_cut_off_stays() -> None:

@@ -2,7 +2,8 @@
 
 Rules:
 - Spark closes the connection of an idle Python worker when it stops, and after a minute without a task. The worker then
-  cannot report the end of its connection, and PySpark's daemon prints the BrokenPipeError. Nothing was lost.
+  cannot report the end of its connection, and PySpark's daemon prints the BrokenPipeError. So does the process of a
+  stream's source, which Spark closes when the query stops. Nothing was lost.
 - Before Spark stops, its daemons get SIGTERM, by which Spark ends them too: their workers then end without a stack
   trace.
 - The stack traces of workers that ended during the run are removed from the log of a session that this package started,
@@ -25,9 +26,18 @@ if TYPE_CHECKING:
 
 _DAEMON: Final = "pyspark.daemon"
 _PATIENCE: Final = 30.0
+_HEAD: Final = rb"Traceback \(most recent call last\):\n"
+_SOURCE: Final = rb"(?:    [^\n]*\n)*"
+_OF_A_DAEMON: Final = (
+    rb"(?:  File \"[^\"\n]*[/\\]pyspark[/\\]daemon\.py\", line \d+, in (?:manager|worker)\n" + _SOURCE + rb")+"
+)
+_OF_A_STREAM: Final = (
+    rb"(?:  File \"(?:<frozen runpy>|[^\"\n]*[/\\](?:runpy|pyspark[/\\](?:serializers|util"
+    rb"|sql[/\\]streaming[/\\]python_streaming_source_runner))\.py)\", line \d+, in [^\n]+\n" + _SOURCE + rb")+"
+)
+_AT_THE_END: Final = _HEAD + _OF_A_STREAM + rb"EOFError[^\n]*\n\nDuring handling of the above exception,[^\n]*\n\n"
 _CLOSED_CONNECTION: Final = re.compile(
-    rb"^Traceback \(most recent call last\):\n"
-    rb"(?:  File \"[^\"\n]*[/\\]pyspark[/\\]daemon\.py\", line \d+, in (?:manager|worker)\n(?:    [^\n]*\n)*)+"
+    rb"^(?:" + _HEAD + _OF_A_DAEMON + rb"|" + _AT_THE_END + _HEAD + _OF_A_STREAM + rb")"
     rb"(?:BrokenPipeError|ConnectionResetError): \[Errno \d+\] [^\n]*\n",
     re.MULTILINE,
 )
