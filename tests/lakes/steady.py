@@ -7,7 +7,8 @@ Rules:
 - A kill ends the driver with its JVM and its workers, at a random moment after it has completed a batch. The last half
   of the time runs without one, so that memory can be seen to stay flat.
 - Each JVM has its whole heap from the start, so growth of its resident memory is growth outside of the heap. Spark
-  collects the heap every two minutes, and what is left then, as the JVM logs it, is the heap in use.
+  collects the heap every two minutes, and what is left then, as the JVM logs it, is the heap in use. Once a minute the
+  JVM says what the rest is used for.
 - At the end each stream reads what is left. Each partition must have every offset once, as two other engines count.
 """
 
@@ -30,6 +31,7 @@ from statistics import median
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.lakes.native_memory import TRACKED, of_driver
 from tests.lakes.streams import ENGINES, SETTINGS, Stream, memory, read_back
 
 from kafkawire.client import NewTopic
@@ -43,6 +45,7 @@ TOPIC: Final = "t"
 PARTITIONS: Final = 4
 SAMPLE: Final = 15.0
 HEAP: Final = "512m"
+_NATIVE: Final = 60.0
 _VALUE: Final = b"v" * 100
 _COLLECTED: Final = re.compile(r"^\[([\d.]+)s\].* Pause Full .* \d+M->(\d+)M\(", re.MULTILINE)
 
@@ -112,6 +115,8 @@ class Watched:
     kills_at: list[float]
     samples: list[tuple[float, int, int]] = field(default_factory=list)
     heap: list[tuple[float, int]] = field(default_factory=list)
+    native: list[tuple[float, dict[str, int]]] = field(default_factory=list)
+    """Seconds, and the KB of the JVM by kind, once a minute."""
     killed_at: list[float] = field(default_factory=list)
     restarts_of_its_own: int = 0
     _done_before: int = 0
@@ -126,6 +131,8 @@ class Watched:
         if sample:
             used = memory(pid)
             self.samples.append((round(now), used["java"], used["python"]))
+            if not self.native or now - self.native[-1][0] >= _NATIVE:
+                self.native.append((now, of_driver(pid)))
         done = self.batches()
         if self.kills_at and now >= self.kills_at[0] and done > self._done_before:
             self.kills_at.pop(0)
@@ -157,6 +164,7 @@ class Watched:
             "java_mb": _ends([sample[1] for sample in calm]),
             "python_mb": _ends([sample[2] for sample in calm]),
             "heap_mb": _ends([used for after, used in self.heap if after > 120]),
+            "native_kb": _growth([kinds for after, kinds in self.native if after > last + 120]),
             "heap": self.heap,
             "samples": self.samples,
         }
@@ -168,6 +176,11 @@ def _ends(series: Sequence[float]) -> list[float]:
     return [median(series[:quarter]), median(series[-quarter:])] if series else []
 
 
+def _growth(samples: Sequence[dict[str, int]]) -> dict[str, list[int]]:
+    """The first and the last KB of each kind of memory."""
+    return {kind: [samples[0].get(kind, 0), size] for kind, size in samples[-1].items()} if samples else {}
+
+
 def settings_for(root: Path) -> dict[str, str]:
     """The settings of a stream whose heap can be watched in `gc.txt`."""
     logged = f"-Xlog:gc:file={root / 'gc.txt'}:uptime:filecount=0"
@@ -175,7 +188,7 @@ def settings_for(root: Path) -> dict[str, str]:
     return {
         **SETTINGS,
         "spark.driver.memory": HEAP,
-        "spark.driver.extraJavaOptions": f"{given} -Xms{HEAP} -XX:+AlwaysPreTouch {logged}",
+        "spark.driver.extraJavaOptions": f"{given} -Xms{HEAP} -XX:+AlwaysPreTouch {TRACKED} {logged}",
         "spark.cleaner.periodicGC.interval": "2min",
     }
 
