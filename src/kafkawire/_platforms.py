@@ -69,6 +69,9 @@ _SYNCED_AS_A_WHOLE: Final = {"ext2", "ext3", "ext4", "f2fs", "xfs"}
 """Local file systems that `syncfs` syncs. Others do not pass it on, or not its errors: overlays, FUSE, NFS."""
 _MOST_DIRTY_KB: Final = 256 * 1024
 _SO_NWRITE: Final = 0x1024  # of sys/socket.h on macOS
+_AT_FDCWD: Final = -100
+_EXCHANGE: Final = 2
+"""The flag of `renameat2` on Linux and of `renamex_np` on macOS."""
 _positions = Lock()
 
 
@@ -137,6 +140,27 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Exchange two names of one file system at once; OSError if the system or the file system has no such call.
+
+    There is no fallback, because each of several calls would leave a moment at which a name is missing.
+    """
+    name = {"linux": "renameat2", "darwin": "renamex_np"}.get(sys.platform, "")
+    try:
+        from ctypes import CDLL, get_errno  # slow to import, and rarely needed
+
+        call = getattr(CDLL(None, use_errno=True), name)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise OSError(errno.ENOTSUP, "the system cannot exchange two directories", str(one)) from error
+    if sys.platform == "linux":
+        failed = call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE)
+    else:
+        failed = call(os.fsencode(one), os.fsencode(other), _EXCHANGE)
+    if failed:
+        number = get_errno()
+        raise OSError(number, os.strerror(number), str(one))
 
 
 def file_system_sync(path: Path) -> Callable[[], None] | None:

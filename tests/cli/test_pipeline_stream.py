@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,13 @@ from tests.spark.output_tables import read_table
 from tests.spark.shared_session import spark
 
 from kafkawire.cli.main import main
+from kafkawire.spark import LocalStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 __all__ = ["spark"]
 
@@ -123,6 +127,88 @@ def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
     assert "continuing would lose its rows" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("spark")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the call that exchanges two directories")
+def test_a_running_stream_merges_its_small_files_and_goes_on(
+    tmp_path: Path, broker: FilledBroker, spark: SparkSession, capsys: Capture
+) -> None:
+    """Of 15 batches few files are left, and the log of the sink has passed its first compact entry."""
+    commits = tmp_path / "checkpoint" / "records" / "commits"
+    files = tmp_path / "out" / "records" / "topic=t"
+
+    def write_then_stop() -> None:
+        for number in range(13):
+            wait_until((commits / str(number)).exists)
+            broker.fill("t", 5, first=30 + 5 * number)
+        wait_until(lambda: any(files.glob("merged-*")), 200)
+        broker.fill("t", 5, first=95)
+        wait_until((commits / "14").exists, 200)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=write_then_stop, daemon=True)
+    thread.start()
+    merging = ("--trigger", "100ms", "--table", "records", "--compact-every", "3s")
+    assert main(arguments(broker, tmp_path, *merging)) == 0
+    thread.join()
+    assert offsets(tmp_path) == [(0, n) for n in range(100)] + [(1, n) for n in range(20)]
+    broker.fill("t", 5, first=100)
+    assert main(arguments(broker, tmp_path, "--trigger", "available-now", "--table", "records")) == 0
+    everything = [(0, n) for n in range(105)] + [(1, n) for n in range(20)]
+    assert offsets(tmp_path) == everything
+    assert len(list(files.glob("*.parquet"))) < 6
+    rows = spark.read.parquet(str(tmp_path / "out" / "records")).select("partition", "offset").collect()
+    assert sorted(tuple(row) for row in rows) == everything
+    capsys.readouterr()
+    assert main(["pipeline", "compact", str(tmp_path / "out"), "--json"]) == 0
+    assert "Traceback" not in capsys.readouterr().err
+    assert offsets(tmp_path) == everything
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the call that exchanges two directories")
+def test_compact_merges_what_a_stream_has_left_unless_it_runs(
+    tmp_path: Path, broker: FilledBroker, spark: SparkSession, capsys: Capture
+) -> None:
+    small = ("--trigger", "available-now", "--option", "maxOffsetsPerTrigger=10", "--compact-every", "never")
+    assert main(arguments(broker, tmp_path, *small)) == 0
+    out, expected = tmp_path / "out", offsets(tmp_path)
+    told = (out / "manifest.json").read_text()
+    capsys.readouterr()
+    held = LocalStorage(out)
+    held.lock()
+    assert main(["pipeline", "compact", str(out)]) == 1
+    assert "another run writes to" in capsys.readouterr().err
+    held.unlock()
+    assert main(["pipeline", "compact", str(out), "--table", "nothing"]) == 2
+    assert "--table nothing: " in capsys.readouterr().err
+    assert main(["pipeline", "compact", str(out), "--table", "records", "--json"]) == 0
+    [done] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (done["table"], done["format"], done["after"]) == ("records", "parquet", 1)
+    assert done["before"] >= 5
+    assert offsets(tmp_path) == expected == [(0, n) for n in range(30)] + [(1, n) for n in range(20)]
+    assert main(["pipeline", "compact", str(out)]) == 0
+    assert "batches" in capsys.readouterr().out
+    assert main(["pipeline", "compact", str(out)]) == 0
+    assert "no table has small files" in capsys.readouterr().out
+    assert (out / "manifest.json").read_text() == told
+    assert spark.read.parquet(str(out / "records")).count() == 50
+    broker.fill("t", 5, first=30)
+    assert main(arguments(broker, tmp_path, *small)) == 0
+    assert offsets(tmp_path) == [(0, n) for n in range(35)] + [(1, n) for n in range(20)]
+
+
+def test_compact_of_another_directory_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["pipeline", "compact", str(tmp_path / "absent")]) == 1
+    assert "does not hold an earlier run" in capsys.readouterr().err
+    assert not (tmp_path / "absent").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").touch()
+    assert main(["pipeline", "compact", str(tmp_path / "other")]) == 1
+    assert "is not empty and does not hold an earlier run" in capsys.readouterr().err
+    assert main(["pipeline", "compact", "s3a://bucket/out"]) == 2
+    assert "--format is needed for a URL" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "code", "problem"),
     [
@@ -130,6 +216,9 @@ def test_tables_without_their_checkpoint_and_the_reverse_are_refused(
         (("--option", "endingOffsets=latest"), 1, "because a stream has no end"),
         (("--set", "lagg=5"), 2, "no threshold 'lagg'; did you mean lag?"),
         (("--set", "lag=many"), 2, "--set lag=many: expected a whole number"),
+        (("--compact-every", "often"), 1, "--compact-every is 'often', expected a duration"),
+        (("--compact-every", "0s"), 2, "--compact-every '0s': expected a time such as 10m, or never"),
+        (("--file-size", "0"), 1, "--file-size is '0', expected a number of at least 1"),
         (("--format", "delta"), 1, "--format delta: no release of Delta for PySpark"),
     ],
 )

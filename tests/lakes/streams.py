@@ -54,6 +54,7 @@ class Stream:
     trigger: str = "10s"
     topic: str = "t"
     settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
+    more: Sequence[str] = ()
     kills: int = 0
     _process: subprocess.Popen[bytes] | None = None
 
@@ -77,7 +78,18 @@ class Stream:
     def start(self, trigger: str | None = None) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         places = ["--out", str(self.root / "out"), "--checkpoint", str(self.root / "checkpoint")]
-        words = ["stream", "-b", self.servers, self.topic, *places, "--table", "records", "--master", "local[2]"]
+        words = [
+            "stream",
+            "-b",
+            self.servers,
+            self.topic,
+            *places,
+            "--table",
+            "records",
+            "--master",
+            "local[2]",
+            *self.more,
+        ]
         command = pipeline(self.table_format, *words, "--trigger", trigger or self.trigger, settings=self.settings)
         with (self.root / "printed.txt").open("ab") as printed:
             self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ def run(table_format: str, *words: str, jars: list[Path] | None = None) -> subpr
     )
 
 
+def compact(table_format: str, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return run(table_format, "compact", str(root / "out"), *words)
+
+
 def test_a_run_writes_what_other_engines_read_and_replaces_it(table_format: str, tmp_path: Path) -> None:
     with FilledBroker() as broker:
         broker.create_topic("t", 2, _KEPT)
@@ -40,10 +45,15 @@ def test_a_run_writes_what_other_engines_read_and_replaces_it(table_format: str,
 
 
 def test_a_stream_killed_again_and_again_leaves_every_record_once(table_format: str, tmp_path: Path) -> None:
-    """Each kill comes while a batch is planned and not committed, which is when a row could be lost or repeated."""
+    """Each kill comes while a batch is planned and not committed, which is when a row could be lost or repeated.
+
+    Small files are merged all the while.
+    """
     with FilledBroker() as broker:
         broker.create_topic("t", 2, _KEPT)
-        stream = Stream(table_format, broker.bootstrap_servers, tmp_path, trigger="100ms")
+        stream = Stream(
+            table_format, broker.bootstrap_servers, tmp_path, trigger="100ms", more=["--compact-every", "2s"]
+        )
         try:
             written = 0
             for _ in range(_KILLS):
@@ -63,9 +73,42 @@ def test_a_stream_killed_again_and_again_leaves_every_record_once(table_format: 
         finally:
             stream.close()
     assert stream.kills == _KILLS
+    before = len(list(stream.table.rglob("*.parquet")))
+    done = compact(table_format, tmp_path)
+    assert done.returncode == 0, done.stderr
+    if table_format == "parquet":  # the others keep old files
+        assert before < 12
     for engine in ENGINES[table_format]:
         found = read_back(table_format, engine, stream.table)
         assert found == [["t", partition, written, written, 0, written - 1] for partition in (0, 1)], engine
+
+
+def test_compact_merges_the_files_of_a_stream_and_every_engine_reads_the_same(
+    table_format: str, tmp_path: Path
+) -> None:
+    with FilledBroker() as broker:
+        broker.create_topic("t", 2, _KEPT)
+        limit = ["--option", "maxOffsetsPerTrigger=20", "--compact-every", "never"]
+        if table_format == "iceberg":  # its PySpark has no limit of a trigger
+            limit = limit[2:]
+        stream = Stream(table_format, broker.bootstrap_servers, tmp_path, more=limit)
+        for number in range(3):
+            for partition in (0, 1):
+                broker.fill("t", 50, partition=partition, first=50 * number)
+            stream.finish()
+        expected = [["t", partition, 150, 150, 0, 149] for partition in (0, 1)]
+        done = compact(table_format, tmp_path, "--json")
+        assert done.returncode == 0, done.stderr
+        [found] = [json.loads(line) for line in done.stdout.splitlines() if '"records"' in line]
+        assert (found["format"], found["after"]) == (table_format, 1)
+        assert found["before"] >= 3
+        for engine in ENGINES[table_format]:
+            assert read_back(table_format, engine, stream.table) == expected, engine
+        broker.fill("t", 50, first=150)
+        stream.finish()
+    expected[0] = ["t", 0, 200, 200, 0, 199]
+    for engine in ENGINES[table_format]:
+        assert read_back(table_format, engine, stream.table) == expected, engine
 
 
 def test_without_the_jar_the_error_says_how_to_name_it(table_format: str, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from kafkawire.spark.session import build_session, register
 if TYPE_CHECKING:
     from kafkawire.spark._captures.source import CapturesDataSource
     from kafkawire.spark._exactly_once.recovery import open_decisions, recover_sink
+    from kafkawire.spark._options import size as parse_size
+    from kafkawire.spark._pipeline.compaction.tables import compact_table, format_of, is_compactable
     from kafkawire.spark._pipeline.inputs.captures import CapturesInput, CapturesSummary
     from kafkawire.spark._pipeline.inputs.segments import SegmentsInput
     from kafkawire.spark._pipeline.inputs.topics import TopicsInput, TopicsSummary, topic_options
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.table_formats import settings_of
     from kafkawire.spark._pipeline.topic_job import TopicJob, TopicJobSummary
     from kafkawire.spark._segments.source import SegmentsDataSource
+    from kafkawire.spark._topics.options import duration
     from kafkawire.spark._topics.progress import LagListener, behind_latest, describe_sources, lag_of
     from kafkawire.spark._topics.source import TopicsDataSource
 
@@ -99,8 +102,13 @@ _SHARED = {
     "TopicsDataSource": "_topics.source",
     "TopicsSummary": "_pipeline.inputs.topics",
     "check_trigger": "_pipeline.queries",
+    "compact_table": "_pipeline.compaction.tables",
+    "duration": "_topics.options",
+    "format_of": "_pipeline.compaction.tables",
+    "is_compactable": "_pipeline.compaction.tables",
     "is_url": "_pipeline.storage",
     "open_decisions": "_exactly_once.recovery",
+    "parse_size": "_options:size",
     "readable_time": "_pipeline.summary",
     "recover_sink": "_exactly_once.recovery",
     "run_interruptible": "_pipeline.progress",

@@ -10,6 +10,14 @@ from kafkawire.cli._support import output
 from kafkawire.cli._support.captures import add_set_option, read_thresholds
 from kafkawire.cli._support.clients import add_client_options, client_config, pair
 from kafkawire.cli._support.numbers import parse_time
+from kafkawire.cli._support.pipeline.compaction import (
+    add_compact_options,
+    add_stream_options,
+    check_interval,
+    compact,
+    file_size,
+    interval_for,
+)
 from kafkawire.cli._support.pipeline.progress import Stages, StreamLine
 from kafkawire.cli._support.pipeline.results import print_findings, print_places, print_summary
 from kafkawire.cli._support.pipeline.sessions import (
@@ -53,6 +61,7 @@ EXAMPLES = (
     "kafkawire pipeline stream orders --to-topic large --checkpoint checkpoint"
     " --sql 'SELECT key, value FROM records WHERE length(value) > 1000'",
     "kafkawire pipeline run --source topic orders --out tables -s value=avro -r http://localhost:8081",
+    "kafkawire pipeline compact tables",
     "kafkawire pipeline recover --all",
 )
 _SEGMENTS = ("batches", "records", "segment_files", "index_errors", "transactions", "old_formats")
@@ -99,7 +108,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="time between batches (default 10s), or available-now to stop at the current end",
     )
     _add_shared_options(stream_parser, _TOPIC, needs_out=False)
+    add_stream_options(stream_parser)
     add_target_options(stream_parser)
+    compact_help = "merge the small files of the tables of a stream that does not run"
+    add_compact_options(verbs.add_parser("compact", help=compact_help, description=compact_help))
     recover_help = "list exactly-once writes to topics that a dead driver has decided to commit, or commit them"
     add_recover_options(verbs.add_parser("recover", help=recover_help, description=recover_help))
 
@@ -139,6 +151,8 @@ def _add_shared_options(parser: argparse.ArgumentParser, tables: Sequence[str], 
 def run(args: argparse.Namespace) -> int:
     if args.verb == "recover":
         return recover(args)
+    if args.verb == "compact":
+        return compact(args)
     if args.verb == "stream":
         check_target(args)
     source = "topic" if args.verb == "stream" else args.source
@@ -157,7 +171,8 @@ def run(args: argparse.Namespace) -> int:
         return _stream_to_topics(args, how)
     if args.verb == "stream":
         options = _topic_options(args, end=None)
-        summary = run_stream(options, args.out, checkpoint=args.checkpoint, trigger=args.trigger, **how)
+        merging = {"compact_every": args.compact_every, "size": file_size(args.file_size)}
+        summary = run_stream(*(options, args.out), checkpoint=args.checkpoint, trigger=args.trigger, **merging, **how)
     else:
         _check_options(args)
         how["overwrite"] = args.overwrite
@@ -245,6 +260,8 @@ def run_stream(
     *,
     checkpoint: Path | str,
     trigger: str = "10s",
+    compact_every: str | None = None,
+    size: int | None = None,
     is_stopped: Callable[[], bool] | None = None,
     **how: Unpack[How],
 ) -> TopicsSummary:
@@ -254,6 +271,7 @@ def run_stream(
     from kafkawire.spark import LocalStorage, OutputDirectory, StreamJob, TopicsInput, TopicsSummary, check_trigger
 
     check_trigger(trigger)
+    check_interval(compact_every)
     source = TopicsInput(options, is_stream=True)
     if not source.look():
         raise UsageError(source.nothing())
@@ -276,8 +294,10 @@ def run_stream(
             trigger=trigger,
             limits=how.get("limits") or Thresholds(),
             format=how.get("table_format", "parquet"),
+            compact_every=interval_for(compact_every, directory.storage, how.get("table_format", "parquet")),
             tell=line.update,
         )
+        job.file_size = size or job.file_size
         try:
             summary = job.run(stopped)
         finally:

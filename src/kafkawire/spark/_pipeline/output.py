@@ -81,6 +81,19 @@ class OutputDirectory:
         output.write_manifest({**earlier, "state": "running"})
         return output
 
+    @classmethod
+    def reopen(cls, storage: Storage) -> OutputDirectory:
+        """Take the directory of an earlier run to change its tables; raises if it holds none, or if a run writes it."""
+        output = cls(storage)
+        if not output._look():
+            raise PipelineError(f"{output.root} does not hold an earlier run")
+        storage.lock()
+        return output
+
+    def tables(self) -> list[str]:
+        """The tables that are there."""
+        return [name for name in self.storage.children() if name in TABLES]
+
     @property
     def root(self) -> str:
         return self.storage.root

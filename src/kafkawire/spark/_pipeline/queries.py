@@ -17,7 +17,7 @@ from kafkawire.spark._topics.progress import lag_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -56,7 +56,7 @@ class RunningQueries:
                 failure = query.exception()
                 if failure is not None:
                     raise failure
-            if not any(query.isActive for query in self._queries.values()):
+            if not self.are_active():
                 tell()
                 return
             time.sleep(_INTERVAL)
@@ -77,6 +77,9 @@ class RunningQueries:
                 self._count(name, query)
         return StreamState(dict(self.rows), rates, lag, findings)
 
+    def are_active(self) -> bool:
+        return any(query.isActive for query in self._queries.values())
+
     def stop(self) -> None:
         until = time.monotonic() + _PATIENCE
         for query in self._queries.values():
@@ -89,6 +92,16 @@ class RunningQueries:
             if progress.numInputRows and progress.batchId > self._seen.get(name, -1):
                 self._seen[name] = progress.batchId
                 self.rows[name] += progress.numInputRows
+
+
+def wait_for_tasks(spark: SparkSession) -> None:
+    """Wait until no task runs, up to a limit: a cancelled task may still create a file after its query has stopped."""
+    context: Any = spark.sparkContext._jsc.sc()
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        if not any(each.numRunningTasks() for each in context.statusTracker().getExecutorInfos()):
+            return
+        time.sleep(_INTERVAL)
 
 
 def triggered(rows: DataFrame, trigger: str) -> DataStreamWriter:

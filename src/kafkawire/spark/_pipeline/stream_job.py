@@ -5,12 +5,17 @@ Rules:
   belong together, so one without the other raises.
 - An aborted trigger may leave files that belong to no batch. Spark ignores them, but other readers do not. They are
   removed when a stream starts and when it stops.
+- Small files are merged between two triggers: the queries are stopped, the tables compacted, and the queries started
+  again from their checkpoints. So no batch is ever written beside it. A compaction that fails leaves the tables as they
+  were, and the stream goes on.
 - Findings and report are rebuilt from the tables at the end. During the run they are rebuilt so rarely that it takes at
   most a tenth of the time.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -19,9 +24,11 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from kafkawire.spark._pipeline.compaction.choice import STAGING, TARGET
+from kafkawire.spark._pipeline.compaction.tables import compact_table, is_compactable, unsupported
 from kafkawire.spark._pipeline.job import Job
 from kafkawire.spark._pipeline.progress import reason_of
-from kafkawire.spark._pipeline.queries import RunningQueries, StreamState, is_ending, triggered
+from kafkawire.spark._pipeline.queries import RunningQueries, StreamState, is_ending, triggered, wait_for_tasks
 from kafkawire.spark._pipeline.table_formats import FORMATS
 from kafkawire.spark._topics.read_limits import HAS_LIMITS
 from kafkawire.spark.errors import PipelineError
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 
 _SHARE: Final = 10
 _LEAST: Final = 60.0
+_log = logging.getLogger("kafkawire.spark")
 
 
 @dataclass
@@ -54,11 +62,16 @@ class StreamJob:
     trigger: str
     limits: Thresholds
     format: str = "parquet"
+    compact_every: float | None = None
+    """The seconds between two compactions; None if small files stay."""
+    file_size: int = TARGET
     tell: Callable[[StreamState], None] = lambda state: None
     _queries: RunningQueries = field(default_factory=RunningQueries)
     _schemas: dict[str, StructType] = field(default_factory=dict)
     _summary: Summary | None = None
     _due: float = 0.0
+    _compact_at: float = math.inf
+    _rows_compacted: int = 0
 
     def __post_init__(self) -> None:
         self._job = Job(self.spark, self.input, self.output, self.tables, limits=self.limits, format=self.format)
@@ -66,10 +79,11 @@ class StreamJob:
     def run(self, is_stopped: Callable[[], bool]) -> Summary:
         """Read until `is_stopped` returns true, or until all existing records are read, as the trigger says."""
         self._check_places()
+        self._check_compaction()
         try:
             self._start()
             self._due = time.monotonic() + _LEAST
-            self._queries.watch(is_stopped, self._tick)
+            self._watch(is_stopped)
             if not HAS_LIMITS and is_ending(self.trigger) and not is_stopped():
                 self._start()  # PySpark 4.1 ends after the batch that was interrupted, if there was one
                 self._queries.watch(is_stopped, self._tick)
@@ -77,8 +91,42 @@ class StreamJob:
             raise PipelineError(reason_of(failure)) from failure
         finally:
             self._queries.stop()
+        wait_for_tasks(self.spark)
         self._remove_leftovers()
+        if not is_stopped():
+            self._compact()
         return self._conclude("complete")
+
+    def _watch(self, is_stopped: Callable[[], bool]) -> None:
+        """Watch the queries until they end, and compact their tables in between."""
+        while True:
+            self._queries.watch(lambda: is_stopped() or time.monotonic() >= self._compact_at, self._tick)
+            if is_stopped() or not self._queries.are_active():
+                return
+            self._compact_at += self.compact_every or math.inf
+            if sum(self._queries.rows.values()) > self._rows_compacted:
+                self._queries.stop()
+                wait_for_tasks(self.spark)
+                self._remove_leftovers()
+                self._compact()
+                self._start()
+
+    def _check_compaction(self) -> None:
+        if self.compact_every is None:
+            return
+        if not is_compactable(self.output.storage, self.format):
+            raise PipelineError(unsupported(self.output.root))
+        self._compact_at = time.monotonic() + self.compact_every
+
+    def _compact(self) -> None:
+        if self.compact_every is None:
+            return
+        for table in self.tables:
+            try:
+                compact_table(self.output.storage, table, self.spark, self.file_size)
+            except (PipelineError, OSError) as error:
+                _log.warning("the small files of %s stay: %s", table, error)
+        self._rows_compacted = sum(self._queries.rows.values())
 
     def _check_places(self) -> None:
         for table in self.tables:
@@ -122,6 +170,7 @@ class StreamJob:
         """Remove files that are not in the list of files that Spark keeps in the directory of the table."""
         if self.format != "parquet":
             return
+        self.output.storage.remove(STAGING)
         for table in self.tables:
             files = [name for name in self.output.storage.files(table) if name.endswith(".parquet")]
             kept: set[str] = set()
