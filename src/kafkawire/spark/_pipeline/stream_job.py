@@ -103,13 +103,13 @@ class StreamJob:
             self._queries.watch(lambda: is_stopped() or time.monotonic() >= self._compact_at, self._tick)
             if is_stopped() or not self._queries.are_active():
                 return
-            self._compact_at += self.compact_every or math.inf
             if sum(self._queries.rows.values()) > self._rows_compacted:
                 self._queries.stop()
                 wait_for_tasks(self.spark)
                 self._remove_leftovers()
                 self._compact()
                 self._start()
+            self._compact_at = time.monotonic() + (self.compact_every or math.inf)  # after a pause of any length
 
     def _check_compaction(self) -> None:
         if self.compact_every is None:
