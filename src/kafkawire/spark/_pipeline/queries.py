@@ -44,6 +44,7 @@ class RunningQueries:
         self._queries: dict[str, StreamingQuery] = {}
         self._seen: dict[str, int] = {}
         self._heard: dict[str, str] = {}
+        self._failure: Exception | None = None
 
     def add(self, name: str, query: StreamingQuery) -> None:
         self._queries[name] = query
@@ -85,7 +86,14 @@ class RunningQueries:
         for query in self._queries.values():
             while query.isActive and _is_busy(query) and time.monotonic() < until:
                 time.sleep(_INTERVAL)
+            if not query.isActive:
+                self._failure = query.exception() or self._failure
             query.stop()
+
+    def check(self) -> None:
+        """Raise the failure of a query that had ended before it was stopped."""
+        if self._failure is not None:
+            raise self._failure
 
     def _count(self, name: str, query: StreamingQuery) -> None:
         for progress in query.recentProgress:

@@ -105,6 +105,7 @@ class StreamJob:
                 return
             if sum(self._queries.rows.values()) > self._rows_compacted:
                 self._queries.stop()
+                self._queries.check()
                 wait_for_tasks(self.spark)
                 self._remove_leftovers()
                 self._compact()
@@ -116,7 +117,8 @@ class StreamJob:
             return
         if not is_compactable(self.output.storage, self.format):
             raise PipelineError(unsupported(self.output.root))
-        self._compact_at = time.monotonic() + self.compact_every
+        if not is_ending(self.trigger):  # one that ends compacts at its end
+            self._compact_at = time.monotonic() + self.compact_every
 
     def _compact(self) -> None:
         if self.compact_every is None:
