@@ -91,6 +91,7 @@ class StreamJob:
             raise PipelineError(reason_of(failure)) from failure
         finally:
             self._queries.stop()
+        self._tell()  # the batches that were completed meanwhile
         wait_for_tasks(self.spark)
         self._remove_leftovers()
         if not is_stopped():
@@ -161,8 +162,11 @@ class StreamJob:
             chosen = FORMATS[self.format]
             self._queries.add(table, chosen.start(writer, rows, self.output.storage, table, partitioning))
 
-    def _tick(self) -> None:
+    def _tell(self) -> None:
         self.tell(self._queries.state(None if self._summary is None else self._summary.findings))
+
+    def _tick(self) -> None:
+        self._tell()
         if time.monotonic() >= self._due and any(self._queries.rows.values()):
             started = time.monotonic()
             self._conclude("running")
