@@ -21,6 +21,16 @@ def words(broker: FilledBroker, out: Path) -> list[str]:
     return ["--source", "topic", "-b", broker.bootstrap_servers, "t", "--table", "records", "--out", str(out)]
 
 
+def test_an_image_without_kafkawire_is_named(
+    spark: Submissions, programs: Programs, broker: FilledBroker, shared: Path
+) -> None:
+    bare = spark.settings(shared, spark__kubernetes__container__image=programs.bare_image[0])
+    done = spark.pipeline("run", *words(broker, shared / "out"), settings=bare)
+    assert done.returncode == 1
+    assert "install kafkawire with its extras" in done.stderr, done.stderr
+    assert "spark.kubernetes.container.image" in done.stderr, done.stderr
+
+
 def test_an_account_that_may_not_start_pods_is_named(
     cluster: Cluster, programs: Programs, broker: FilledBroker, tmp_path: Path
 ) -> None:
