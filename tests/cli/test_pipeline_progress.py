@@ -7,7 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from kafkawire.cli._support.pipeline.progress import Stages, StreamLine, stream_line
+from kafkawire.cli._support.pipeline.progress import Steps, StreamLine, stream_line
+from kafkawire.spark._pipeline.progress import TaskCount
 from kafkawire.spark._pipeline.queries import StreamState
 
 if TYPE_CHECKING:
@@ -30,14 +31,40 @@ def test_a_stage_prints_bytes_rates_and_findings_so_far(monkeypatch: pytest.Monk
     monkeypatch.setattr("kafkawire.cli._support.output._DELAY", 0.0)
     monkeypatch.setattr("kafkawire.cli._support.output._INTERVAL", 0.0)
     monkeypatch.setenv("COLUMNS", "200")
-    with Stages(4096, "bytes", lambda: found) as stages:
-        stages.report("batches", 0.5)
+    with Steps(4096, "bytes", lambda: found) as steps:
+        steps.report("writing batches", TaskCount(2, 4))
         found = 3
-        stages.report("records", 0.25)
+        steps.report("applying the rules to batches", TaskCount(0, 0))
+        steps.report("applying the rules to batches", TaskCount(1, 7))
+        steps.report("writing records", TaskCount(1, 4))
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue()).split("\r")
     assert any("writing batches " in line and " 50% 2.0 KiB of 4.0 KiB" in line for line in shown)
     assert any("writing records, 3 findings so far " in line and " 25% 1.0 KiB of 4.0 KiB" in line for line in shown)
+    assert any("applying the rules to batches, 3 findings so far  planning" in line for line in shown)
+    assert any("applying the rules to batches, 3 findings so far  1 of 7 tasks" in line for line in shown)
     assert shown[-1] == ""
+
+
+def test_elsewhere_than_on_a_terminal_a_long_run_writes_a_line_every_half_minute() -> None:
+    stream, now = io.StringIO(), [0.0]
+    with Steps(4096, "bytes", lambda: 0, stream=stream, clock=lambda: now[0]) as steps:
+        for moment, step, tasks in (
+            (1.0, "writing records", TaskCount()),
+            (29.0, "writing records", TaskCount(1, 4)),
+            (31.0, "writing records", TaskCount(1, 4)),
+            (59.0, "writing records", TaskCount(2, 4)),
+            (61.0, "writing records", TaskCount(2, 4)),
+            (95.0, "report, records (3 of 4)", TaskCount()),
+            (130.0, "report, records (3 of 4)", TaskCount(3, 9)),
+        ):
+            now[0] = moment
+            steps.report(step, tasks)
+    assert stream.getvalue().splitlines() == [
+        "after 31 s: writing records: 1 of 4 tasks, 1.0 KiB of 4.0 KiB, 34 B/s, 1:30 left",
+        "after 1:01: writing records: 2 of 4 tasks, 2.0 KiB of 4.0 KiB, 34 B/s, 1:00 left",
+        "after 1:35: report, records (3 of 4): planning",
+        "after 2:10: report, records (3 of 4): 3 of 9 tasks",
+    ]
 
 
 def test_a_line_about_a_stream_names_the_partitions_that_are_behind() -> None:

@@ -4,7 +4,7 @@
 
 Rules:
 - The data are made first, and the directory is removed at the end. The time and the memory are those of the run alone.
-- Spark has two executors of 1 GB with one processor each, beside a driver of 1 GB, all in processes of their own.
+- Spark is a standalone cluster with two workers: two executors of 1 GB with one processor each, and a driver of 1 GB.
 - Memory is the largest resident size seen in samples. That of Python workers is given for the largest one.
 - The rows of the tables must be as many as were written.
 """
@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
+from tests.cluster.processes import standalone
 from tests.lakes.scale_data import GIGABYTE, write_capture, write_orders
 from tests.lakes.steady import Broker
 from tests.lakes.streams import descendants
@@ -32,22 +33,24 @@ from kafkawire.client.blocking import Admin
 
 TOPIC: Final = "orders"
 SETTINGS: Final = {"spark.driver.memory": "1g", "spark.executor.memory": "1g"}
-MASTER: Final = "local-cluster[2,1,1024]"
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _KINDS: Final = (
     ("CoarseGrainedExecutorBackend", "executor"),
     ("SparkSubmit", "driver"),
+    ("pyspark.sql.worker", "planner"),
     ("pyspark.daemon", "python worker"),
     ("pyspark", "python worker"),
+    ("org.apache.spark.deploy", "cluster"),
+    ("-m kafkawire serve", "broker"),
     ("-m kafkawire", "command"),
 )
 
 
 class Watch:
-    """Samples of all processes below some: the largest of each kind, and the processor time of all."""
+    """Samples of all processes below this one: the largest of each kind, and the processor time of all."""
 
-    def __init__(self, roots: dict[str, int]) -> None:
-        self._roots, self._over = roots, Event()
+    def __init__(self) -> None:
+        self._over = Event()
         self.largest_mb: dict[str, int] = {}
         self._used: dict[int, tuple[str, float]] = {}
         self._thread = Thread(target=self._run, daemon=True)
@@ -62,15 +65,13 @@ class Watch:
         return {"largest_mb": self.largest_mb, "processor_seconds": seconds}
 
     def _run(self) -> None:
-        begun = {pid: _used(pid) for pid in self._roots.values()}
+        begun = {pid: _used(pid) for pid in descendants(os.getpid())}
         while not self._over.wait(0.3):
-            for name, root in self._roots.items():
-                for pid in [root, *descendants(root)]:
-                    kind = name if name == "broker" else _kind(pid)
-                    size, used = _resident_mb(pid), _used(pid)
-                    if kind and size:
-                        self.largest_mb[kind] = max(self.largest_mb.get(kind, 0), size)
-                        self._used[pid] = (kind, used - begun.get(pid, 0.0))
+            for pid in descendants(os.getpid()):
+                kind, size, used = _kind(pid), _resident_mb(pid), _used(pid)
+                if kind and size:
+                    self.largest_mb[kind] = max(self.largest_mb.get(kind, 0), size)
+                    self._used[pid] = (kind, used - begun.get(pid, 0.0))
 
 
 def _kind(pid: int) -> str:
@@ -97,27 +98,33 @@ def _used(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def run(work: Path, words: list[str], roots: dict[str, int]) -> dict[str, Any]:
+def run(work: Path, words: list[str]) -> dict[str, Any]:
     """Run `kafkawire pipeline run`; its result and its cost."""
     out, spare = work / "out", work / "spark"
     confs = [f"--conf={name}={value}" for name, value in (SETTINGS | {"spark.local.dir": str(spare)}).items()]
-    command = [sys.executable, "-m", "kafkawire", "pipeline", "run", *words, "--out", str(out), "--master", MASTER]
-    started = time.monotonic()
-    with (work / "printed.txt").open("wb") as printed, (work / "result.json").open("wb") as result:
-        process = subprocess.Popen([*command, "--json", *confs], stdout=result, stderr=printed)
-        watch = Watch({**roots, "command": process.pid})
-        code = process.wait()
-    seconds = time.monotonic() - started
-    taken = watch.stop()
+    command = [sys.executable, "-m", "kafkawire", "pipeline", "run", *words, "--out", str(out), "--json", *confs]
+    load = os.getloadavg()
+    with (
+        standalone(work / "cluster") as master,
+        (work / "printed.txt").open("wb") as printed,
+        (work / "result.json").open("wb") as result,
+    ):
+        started = time.monotonic()
+        watch = Watch()
+        code = subprocess.run([*command, "--master", master], check=False, stdout=result, stderr=printed).returncode
+        seconds = time.monotonic() - started
+        taken = watch.stop()
     text = (work / "result.json").read_text()
     if code not in (0, 1):
         raise SystemExit(f"exit {code}: {(work / 'printed.txt').read_text()[-3000:]}{text[-2000:]}")
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     files = sum(1 for _ in out.rglob("*.parquet"))
     facts = {"exit": code, "seconds": round(seconds, 1), "out_mb": size // 1_000_000, "files": files, **taken}
+    facts["load"] = [round(each, 1) for each in (load[0], *os.getloadavg())]
     summary = json.loads((out / "manifest.json").read_text())["summary"]
     shutil.rmtree(out)
     shutil.rmtree(spare, ignore_errors=True)
+    shutil.rmtree(work / "cluster", ignore_errors=True)
     return {**facts, "summary": {name: value for name, value in summary.items() if isinstance(value, int)}}
 
 
@@ -139,12 +146,12 @@ def topics(work: Path, size: int, what: str, partitions: int, *, segment_bytes: 
         print(json.dumps(results), flush=True)
         if what != "segments":
             words = ["--source", "topic", "-b", broker.address, "orders-*"]
-            results["topic"] = run(work, words, {"broker": broker.pid})
+            results["topic"] = run(work, words)
     finally:
         broker.stop()
     if what != "topic" and what != "partitions":
         logs = [str(path) for path in sorted((work / "broker").glob(f"{TOPIC}-*"))]
-        results["segments"] = run(work, ["--source", "segments", *logs], {})
+        results["segments"] = run(work, ["--source", "segments", *logs])
     for kind in {"topic", "segments"} & results.keys():
         assert results[kind]["summary"]["records"] == count, results
     return results
@@ -154,7 +161,7 @@ def capture(work: Path, size: int) -> dict[str, Any]:
     path = work / "cluster.pcap"
     packets = write_capture(path, size)
     print(json.dumps({"packets": packets, "bytes": path.stat().st_size}), flush=True)
-    results: dict[str, Any] = {"packets": packets, "captures": run(work, ["--source", "captures", str(path)], {})}
+    results: dict[str, Any] = {"packets": packets, "captures": run(work, ["--source", "captures", str(path)])}
     assert results["captures"]["summary"]["packets"] == packets, results
     return results
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkawire.spark._pipeline.progress import reason_of, run_interruptible, run_uninterrupted, run_with_progress
+from kafkawire.spark._pipeline.progress import (
+    TaskCount,
+    reason_of,
+    run_interruptible,
+    run_uninterrupted,
+    run_with_progress,
+)
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -43,10 +49,19 @@ def test_the_reason_is_found_in_what_spark_says(text: str, reason: str) -> None:
 
 
 def test_progress_rises_to_one_and_the_result_comes_back(spark: SparkSession) -> None:
-    shares: list[float] = []
-    assert run_with_progress(spark, lambda: spark.range(0, 1000, 1, 8).count(), shares.append) == 1000
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
+    counts: list[TaskCount] = []
+    assert run_with_progress(spark, lambda: spark.range(0, 1000, 1, 8).count(), counts.append) == 1000
+    assert counts[0] == (0, 0)
+    assert [each.done for each in counts] == sorted(each.done for each in counts)
+    assert counts[-1].share == 1.0
+
+
+def test_tasks_of_a_second_query_are_added_to_those_of_the_first(spark: SparkSession) -> None:
+    counts: list[TaskCount] = []
+    rows = spark.sparkContext.parallelize(range(4), 4).map(lambda _: time.sleep(0.3))
+    run_with_progress(spark, lambda: [rows.count(), rows.count()], counts.append)
+    assert {each.known for each in counts} >= {4, 8}
+    assert all(each.share < 1 for each in counts[:-1] if each.known == 8 and each.done < 8)
 
 
 def test_a_failing_job_is_a_pipeline_error(spark: SparkSession) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.job import Input, Job
     from kafkawire.spark._pipeline.output import LOG as PIPELINE_LOG
     from kafkawire.spark._pipeline.output import OutputDirectory
-    from kafkawire.spark._pipeline.progress import run_interruptible
+    from kafkawire.spark._pipeline.progress import TaskCount, run_interruptible
     from kafkawire.spark._pipeline.queries import StreamState, check_trigger
     from kafkawire.spark._pipeline.storage import HadoopStorage, LocalStorage, Storage, is_url
     from kafkawire.spark._pipeline.stream_job import StreamJob
@@ -97,6 +97,7 @@ _SHARED = {
     "Storage": "_pipeline.storage",
     "StreamState": "_pipeline.queries",
     "Summary": "_pipeline.summary",
+    "TaskCount": "_pipeline.progress",
     "TopicJob": "_pipeline.topic_job",
     "TopicJobSummary": "_pipeline.topic_job",
     "TopicsDataSource": "_topics.source",

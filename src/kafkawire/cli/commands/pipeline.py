@@ -18,7 +18,7 @@ from kafkawire.cli._support.pipeline.compaction import (
     file_size,
     interval_for,
 )
-from kafkawire.cli._support.pipeline.progress import Stages, StreamLine
+from kafkawire.cli._support.pipeline.progress import Steps, StreamLine
 from kafkawire.cli._support.pipeline.results import print_findings, print_places, print_summary
 from kafkawire.cli._support.pipeline.sessions import (
     How,
@@ -326,8 +326,8 @@ def _run(source: Input, out: Path | str, how: How) -> Summary:
         tables = how.get("tables", _DEFAULT[source.kind])
         job = Job(spark, source, directory, tables, format=how.get("table_format", "parquet"))
         job.limits = how.get("limits") or Thresholds()
-        with Stages(source.amount(), source.unit, lambda: len(job.found)) as stages:
-            job.report = stages.report
+        with Steps(source.amount(), source.unit, lambda: len(job.found)) as steps:
+            job.report = steps.report
             return run_interruptible(spark, job.run)
 
 

@@ -8,6 +8,7 @@ Rules:
 - The input chooses which tables are partitioned by topic. Spark and other readers infer the type of a partition column
   from its values: if the only topic is called `2024`, they read a number unless the schema is given.
 - Findings and report come from the written tables, so their numbers agree. Rules run as soon as their table is written.
+- Everything that starts tasks is a step, and reports its progress: tables, findings, and chapters of the report.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import pyspark
 from pyspark.sql import DataFrame, Observation, Window
@@ -23,15 +24,16 @@ from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from kafkawire.inspect import Thresholds
 from kafkawire.spark._pipeline.output import REPORT, WrittenTables
-from kafkawire.spark._pipeline.progress import run_with_progress
+from kafkawire.spark._pipeline.progress import TaskCount, run_with_progress
 from kafkawire.spark._pipeline.summary import findings_frame
 from kafkawire.spark._pipeline.table_formats import FORMATS
+from kafkawire.spark._report.chapters import Planned
 from kafkawire.spark._report.evidence import evidence_chapters
 from kafkawire.spark._report.page import page
 from kafkawire.spark.errors import PipelineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, SparkSession
 
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
     from kafkawire.spark._pipeline.summary import Summary
     from kafkawire.spark._report.chapters import Chapter
 
-    Report = Callable[[str, float], None]
+    Report = Callable[[str, TaskCount], None]
+    """Takes the name of a step, and its tasks."""
+
+_Result = TypeVar("_Result")
 
 # More tasks than processors balance the load and make progress visible.
 _TASKS_EACH: Final = 3
@@ -94,7 +99,7 @@ class Input(Protocol):
     def diagnose(self, table: str, tables: WrittenTables, limits: Thresholds) -> Sequence[Finding] | DataFrame | None:
         """The findings of a written table; None if no rule reads this table alone."""
 
-    def chapters(self, tables: WrittenTables, summary: Summary) -> Sequence[Chapter]:
+    def chapters(self, tables: WrittenTables, summary: Summary) -> Iterable[Planned]:
         """The chapters of the report after the findings."""
 
 
@@ -106,7 +111,7 @@ class Job:
     input: Input
     output: OutputDirectory
     tables: Sequence[str]
-    report: Report = lambda stage, share: None
+    report: Report = lambda step, tasks: None
     limits: Thresholds = field(default_factory=Thresholds)
     format: str = "parquet"
     found: list[Finding] = field(default_factory=list)
@@ -140,13 +145,16 @@ class Job:
         for table in self.input.choices:
             if self.written.has(table):
                 rows = self.written.frame(table).withColumn("fault", F.lit(None).cast("string"))
-                measured = rows.agg(F.count(F.lit(1)).alias("rows"), *self.input.measures(table)).collect()
-                summary.take(table, measured[0].asDict())
+                wanted = rows.agg(F.count(F.lit(1)).alias("rows"), *self.input.measures(table))
+                summary.take(table, self._step(f"measuring {table}", wanted.collect)[0].asDict())
                 self._diagnose(table)
         return self._conclude(files, summary, started, state)
 
     def _conclude(self, files: Sequence[Mapping[str, Any]], summary: Summary, started: float, state: str) -> Summary:
-        for table, frame in self.input.extra_tables(self.written, summary).items():
+        extra = self._step(
+            "looking for faults and transactions", lambda: self.input.extra_tables(self.written, summary)
+        )
+        for table, frame in extra.items():
             self._write(table, frame.coalesce(1))
             self._diagnose(table)
         if self._is_diagnosed:
@@ -154,13 +162,16 @@ class Job:
             for frame in self._found_frames:
                 findings = findings.unionByName(frame)
             self._write("findings", findings.repartition(1).sortWithinPartitions(worst_first(), "t0"))
-        self._write_report(summary, self._shown_findings(summary), started)
+        shown = self._step("counting findings", lambda: self._shown_findings(summary))
+        self._write_report(summary, shown, started)
         summary.seconds = round(time.time() - started, 3)
         self.output.write_manifest({"state": state, **self._manifest(files, summary, started)})
         return summary
 
     def _diagnose(self, table: str) -> None:
-        found = self.input.diagnose(table, self.written, self.limits)
+        found = self._step(
+            f"applying the rules to {table}", lambda: self.input.diagnose(table, self.written, self.limits)
+        )
         if found is None:
             return
         self._is_diagnosed = True
@@ -184,12 +195,13 @@ class Job:
         return max(processors, tasks)
 
     def _write(self, table: str, frame: DataFrame, partitioning: Sequence[str] = ()) -> None:
-        run_with_progress(
-            self.spark,
-            lambda: FORMATS[self.format].write(frame, self.output.storage, table, partitioning),
-            lambda share: self.report(table, share),
+        self._step(
+            f"writing {table}", lambda: FORMATS[self.format].write(frame, self.output.storage, table, partitioning)
         )
         self.written.add(table, frame.schema)
+
+    def _step(self, name: str, work: Callable[[], _Result]) -> _Result:
+        return run_with_progress(self.spark, work, lambda tasks: self.report(name, tasks))
 
     def _shown_findings(self, summary: Summary) -> list[dict[str, Any]] | None:
         """Count all findings; return the first of each rule, the worst first. None if no rules ran."""
@@ -208,11 +220,14 @@ class Job:
         return rows[:_SHOWN]
 
     def _write_report(self, summary: Summary, findings: list[dict[str, Any]] | None, started: float) -> None:
-        chapters = run_with_progress(
-            self.spark,
-            lambda: [*self.input.chapters(self.written, summary), *evidence_chapters(self.written, findings)],
-            lambda share: self.report("report", share),
-        )
+        planned = [
+            *self.input.chapters(self.written, summary),
+            Planned("evidence", lambda: evidence_chapters(self.written, findings)),
+        ]
+        chapters: list[Chapter] = []
+        for number, (subject, compute) in enumerate(planned, 1):
+            name = f"report, {subject} ({number} of {len(planned)})"
+            chapters += self._step(name, lambda compute=compute: [*compute()])  # type: ignore[misc]  # by its default
         self.output.write_report(page(self.input.describe(), summary, findings, chapters, started))
 
     def _manifest(self, files: Sequence[Mapping[str, Any]], summary: Summary, started: float) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 Rules:
 - A job runs in its own thread and job group. The thread of the caller polls Spark for completed tasks.
-- Spark's numbers may lag or miss a stage, so progress never decreases.
+- Spark's numbers may lag or miss a stage, so completed tasks never decrease. A query may add tasks while it runs; none
+  are known while it is being planned.
 - An interrupt during a call to the JVM breaks the connection to it. So work that a user may interrupt runs outside the
   main thread, which only waits.
 - A failure becomes one line with the cause, without Spark's stack traces.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
@@ -35,6 +36,22 @@ _OURS: Final = re.compile(
 )
 
 _CALLING: Final = "An error occurred while calling "  # the first line of Py4J; the second has the exception
+
+
+class TaskCount(NamedTuple):
+    """The tasks of a step of a run: those that are completed, and those that are known so far."""
+
+    done: int = 0
+    known: int = 0
+
+    @property
+    def share(self) -> float:
+        """The completed share, 0 to 1.
+
+        >>> TaskCount(1, 4).share, TaskCount().share
+        (0.25, 0.0)
+        """
+        return self.done / self.known if self.known else 0.0
 
 
 class _Work(Generic[T]):
@@ -63,8 +80,8 @@ class _Work(Generic[T]):
         return self._result[0]
 
 
-def run_with_progress(spark: SparkSession, work: Callable[[], T], report: Callable[[float], None]) -> T:
-    """Run work with Spark jobs; `report` is called repeatedly with the completed share, 0 to 1."""
+def run_with_progress(spark: SparkSession, work: Callable[[], T], report: Callable[[TaskCount], None]) -> T:
+    """Run work with Spark jobs; `report` is called repeatedly with their tasks."""
     group = f"kafkawire-{uuid.uuid4()}"
     context = spark.sparkContext
 
@@ -73,15 +90,18 @@ def run_with_progress(spark: SparkSession, work: Callable[[], T], report: Callab
         return work()
 
     running = _Work(run)
-    share = 0.0
+    tasks = TaskCount()
+    report(tasks)
     while not running.is_done(_INTERVAL):
-        share = max(share, _share_done(spark, group))
-        report(share)
+        counted = _count_tasks(spark, group)
+        tasks = TaskCount(max(tasks.done, counted.done), max(tasks.known, counted.known))
+        report(tasks)
     try:
         result = running.result()
     except (PySparkException, Py4JError) as failure:
         raise PipelineError(reason_of(failure)) from failure
-    report(1.0)
+    known = max(tasks.known, 1)
+    report(TaskCount(known, known))
     return result
 
 
@@ -109,7 +129,7 @@ def _wait_for(running: _Work[T]) -> T:
     return running.result()
 
 
-def _share_done(spark: SparkSession, group: str) -> float:
+def _count_tasks(spark: SparkSession, group: str) -> TaskCount:
     tracker = spark.sparkContext.statusTracker()
     done = total = 0
     for job in tracker.getJobIdsForGroup(group):
@@ -119,7 +139,7 @@ def _share_done(spark: SparkSession, group: str) -> float:
             if facts:
                 done += facts.numCompletedTasks
                 total += facts.numTasks
-    return done / total if total else 0.0
+    return TaskCount(done, total)
 
 
 def reason_of(failure: BaseException) -> str:

@@ -2,7 +2,8 @@
 
 Rules:
 - Spark computes them. The driver receives at most about 60 steps, a few dozen rows, or a sample of records.
-- A percentile is a value that occurs; beyond ten thousand values it is approximate.
+- A percentile is a value that occurs; beyond ten thousand values it is approximate. Those of the sizes of records are
+  exact, see `sizes.py`.
 - Keys are shown as text if they are text, else as hex, and are shortened.
 - The sample for codecs has about 200 records per topic, of at most 16 KiB each and without headers. Batches have 100
   records, at the default level of each codec. A codec whose library is not installed has no number.

@@ -24,7 +24,7 @@ from kafkawire.spark._report.aggregates import (
     sums_over_time,
     top_keys,
 )
-from kafkawire.spark._report.chapters import Chapter, Grid, headings
+from kafkawire.spark._report.chapters import Chapter, Grid, Planned, headings
 from kafkawire.spark._report.transactions import transaction_chapters
 
 if TYPE_CHECKING:
@@ -54,24 +54,36 @@ _STEPS: Final = (
 """Codes by which a coordinator leads a member through a join; a healthy group has them."""
 
 
-def capture_chapters(tables: WrittenTables, summary: Summary, *, values: bool) -> list[Chapter]:
+def capture_chapters(tables: WrittenTables, summary: Summary, *, values: bool) -> Iterator[Planned]:
     """All chapters of a report about captures, except the findings."""
-    chapters = [_input(tables)]
-    if tables.has("exchanges") and summary.first_timestamp is not None and summary.last_timestamp is not None:
-        exchanges = tables.frame("exchanges")
-        steps = Steps.over(summary.first_timestamp, summary.last_timestamp)
-        chapters += [_throughput(exchanges, steps), _latency(exchanges), _errors(exchanges, steps)]
+    first, last = summary.first_timestamp, summary.last_timestamp
+    steps = None if first is None or last is None else Steps.over(first, last)
+    yield Planned("files", lambda: [_input(tables)])
+    if tables.has("exchanges") and steps is not None:
+        yield Planned("exchanges", lambda: _of_exchanges(tables.frame("exchanges"), steps))
     if tables.has("batches"):
-        sent = _sent(tables.frame("batches"))
-        chapters += [_space(sent), _topics(sent)]
+        yield Planned("batches", lambda: _of_batches(tables.frame("batches")))
     if tables.has("records"):
-        chapters += _records(tables.frame("records"), values)
+        yield Planned("records", lambda: _records(tables.frame("records"), values))
     if tables.has("exchanges", "connections"):
-        exchanges = tables.frame("exchanges")
-        if summary.first_timestamp is not None and summary.last_timestamp is not None:
-            chapters.append(_groups(exchanges, Steps.over(summary.first_timestamp, summary.last_timestamp)))
-        chapters.append(_clients(tables.frame("connections"), exchanges))
-    return [*chapters, *transaction_chapters(tables)]
+        yield Planned("clients", lambda: _of_clients(tables, steps))
+    yield Planned("transactions", lambda: transaction_chapters(tables))
+
+
+def _of_exchanges(exchanges: DataFrame, steps: Steps) -> list[Chapter]:
+    return [_throughput(exchanges, steps), _latency(exchanges), _errors(exchanges, steps)]
+
+
+def _of_batches(batches: DataFrame) -> list[Chapter]:
+    sent = _sent(batches)
+    return [_space(sent), _topics(sent)]
+
+
+def _of_clients(tables: WrittenTables, steps: Steps | None) -> Iterator[Chapter]:
+    exchanges = tables.frame("exchanges")
+    if steps is not None:
+        yield _groups(exchanges, steps)
+    yield _clients(tables.frame("connections"), exchanges)
 
 
 def _input(tables: WrittenTables) -> Chapter:

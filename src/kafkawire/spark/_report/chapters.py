@@ -7,13 +7,13 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from kafkawire._look.amounts import Unit
 from kafkawire._look.series import Bars, OverTime, Ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,13 @@ def headings(text: str) -> list[tuple[str, Unit]]:
 
 
 Block = Grid | OverTime | Bars | Ranges
+
+
+class Planned(NamedTuple):
+    """Chapters that are computed in their turn, because their queries may take long."""
+
+    subject: str
+    compute: Callable[[], Iterable[Chapter]]
 
 
 @dataclass

@@ -3,20 +3,22 @@
 Rules:
 - A report has a chapter if it has the tables of the chapter.
 - The first chapter describes the input. The others read batches and records, and are the same for files and topics.
+- The values of records are read twice: for all sizes, and for the keys with the most records.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from kafkawire._look.series import Bars, OverTime, Steps
 from kafkawire.spark._pipeline.totals import known_sum, known_time
 from kafkawire.spark._report.aggregates import SHOWN, compression_chapter, percentiles, sums_over_time, top_keys
-from kafkawire.spark._report.chapters import Chapter, Grid, headings
+from kafkawire.spark._report.chapters import Chapter, Grid, Planned, headings
 from kafkawire.spark._report.old_formats import old_format_chapters
+from kafkawire.spark._report.sizes import RecordSizes, measure_records
 from kafkawire.spark._report.transactions import transaction_chapters
 
 if TYPE_CHECKING:
@@ -24,41 +26,29 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from kafkawire._look.amounts import Unit
     from kafkawire.inspect import BatchTotals, GroupOffset, PartitionRecords
     from kafkawire.spark._pipeline.group_offsets import GroupOffsets
     from kafkawire.spark._pipeline.inputs.topics import ReadRange
     from kafkawire.spark._pipeline.output import WrittenTables
     from kafkawire.spark._pipeline.summary import LogSummary, SegmentsSummary
     from kafkawire.spark._report.chapters import Block
+    from kafkawire.spark._report.sizes import TopicRecords
     from kafkawire.spark._segments.files import SegmentFile
 
 _ROWS: Final = 4 * SHOWN
 _BATCHED: Final = 2  # since this magic, uncompressed records share a batch too
 
 
-class TopicRecords(NamedTuple):
-    """The records of a topic in numbers; of sizes the median, the 99th percentile and the largest."""
-
-    topic: str | None
-    records: int
-    keyed: int
-    distinct_keys: int
-    tombstones: int
-    keys: int | None
-    values: int | None
-    key_sizes: Sequence[int] | None
-    value_sizes: Sequence[int] | None
-
-
 def segment_chapters(
     tables: WrittenTables, summary: SegmentsSummary, files: Iterable[SegmentFile], totals: Iterable[BatchTotals]
-) -> list[Chapter]:
+) -> list[Planned]:
     """All chapters of a report about log files, except the findings."""
     return [
-        _file_input(tables, summary, files, totals),
+        Planned("files", lambda: [_file_input(tables, summary, files, totals)]),
         *log_chapters(tables, summary),
-        *old_format_chapters(tables),
-        *transaction_chapters(tables),
+        Planned("old formats", lambda: old_format_chapters(tables)),
+        Planned("transactions", lambda: transaction_chapters(tables)),
     ]
 
 
@@ -68,25 +58,44 @@ def topic_chapters(
     ranges: Sequence[ReadRange],
     read: Sequence[PartitionRecords],
     groups: GroupOffsets,
-) -> list[Chapter]:
+) -> list[Planned]:
     """All chapters of a report about topics, except the findings."""
-    return [_topic_input(tables, ranges, read, groups), *log_chapters(tables, summary), _groups(groups)]
+    return [
+        Planned("partitions", lambda: [_topic_input(tables, ranges, read, groups)]),
+        *log_chapters(tables, summary),
+        Planned("groups", lambda: [_groups(groups)]),
+    ]
 
 
-def log_chapters(tables: WrittenTables, summary: LogSummary) -> list[Chapter]:
+def log_chapters(tables: WrittenTables, summary: LogSummary) -> Iterator[Planned]:
     """The chapters about batches and records, of files or topics."""
-    chapters = []
     first, last = summary.first_timestamp, summary.last_timestamp
-    if first is not None and last is not None and (tables.has("records") or tables.has("batches")):
-        chapters.append(_throughput(tables, Steps.over(first, last)))
-    if tables.has("batches"):
-        chapters += [_space(summary), _fill(tables.frame("batches")), _producers(tables.frame("batches"))]
+    steps = None if first is None or last is None else Steps.over(first, last)
+    sizes: list[RecordSizes] = []
     if tables.has("records"):
-        records = tables.frame("records")
-        by_topic = _by_topic(records)
-        of_topics = [F.col("topic").eqNullSafe(F.lit(row.topic)) for row in by_topic]
-        chapters += [_sizes(by_topic), compression_chapter(records, of_topics), _keys(records, by_topic)]
-    return chapters
+        yield Planned("throughput", lambda: _measured(tables.frame("records"), steps, sizes))
+    elif tables.has("batches") and steps is not None:
+        yield Planned("throughput", lambda: [_throughput_of_batches(tables.frame("batches"), steps)])
+    if tables.has("batches"):
+        yield Planned("batches", lambda: _of_batches(summary, tables.frame("batches")))
+    if tables.has("records"):
+        yield Planned("records", lambda: _of_records(tables.frame("records"), sizes[0].by_topic))
+
+
+def _measured(records: DataFrame, steps: Steps | None, sizes: list[RecordSizes]) -> list[Chapter]:
+    """Measure records for this chapter and later ones."""
+    sizes.append(measure_records(records, steps))
+    return [] if steps is None else [_throughput_of_records(sizes[0].over_time, steps)]
+
+
+def _of_batches(summary: LogSummary, batches: DataFrame) -> list[Chapter]:
+    return [_space(summary), _fill(batches), _producers(batches)]
+
+
+def _of_records(records: DataFrame, by_topic: Sequence[TopicRecords]) -> Iterator[Chapter]:
+    yield _sizes(by_topic)
+    yield compression_chapter(records, [F.col("topic").eqNullSafe(F.lit(row.topic)) for row in by_topic])
+    yield _keys(records, by_topic)
 
 
 def _file_input(
@@ -202,31 +211,24 @@ def _group_row(row: GroupOffset) -> list[Any]:
     return [*where, row.member, row.client, row.host]
 
 
-def _throughput(tables: WrittenTables, steps: Steps) -> Chapter:
-    if tables.has("records"):
-        frame, time = tables.frame("records").filter("timestamp_type >= 0"), F.unix_millis("timestamp")
-        size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
-        counted = sums_over_time(frame, time, steps, {"records": F.lit(1), "bytes": size})
-        text, of = "Records by their own time; bytes are those of keys and values.", " of keys and values"
-    else:
-        frame, time = tables.frame("batches").filter("magic > 0"), F.unix_millis("base_timestamp")
-        counted = sums_over_time(frame, time, steps, {"records": F.col("record_count"), "bytes": F.col("size")})
-        text, of = "Batches by the time of their first record; bytes are as stored.", ""
-    return Chapter(
-        "Throughput over time",
-        text,
-        [
-            OverTime(
-                f"{name}_over_time",
-                f"{name.capitalize()}{of if name == 'bytes' else ''}",
-                "bytes" if name == "bytes" else "count",
-                steps,
-                {name: counted[name]},
-                is_rate=True,
-            )
-            for name in ("records", "bytes")
-        ],
-    )
+def _throughput_of_records(over_time: dict[str, list[int]], steps: Steps) -> Chapter:
+    text = "Records by their own time; bytes are those of keys and values."
+    return Chapter("Throughput over time", text, _over_time(over_time, steps, " of keys and values"))
+
+
+def _throughput_of_batches(batches: DataFrame, steps: Steps) -> Chapter:
+    frame, time = batches.filter("magic > 0"), F.unix_millis("base_timestamp")
+    counted = sums_over_time(frame, time, steps, {"records": F.col("record_count"), "bytes": F.col("size")})
+    text = "Batches by the time of their first record; bytes are as stored."
+    return Chapter("Throughput over time", text, _over_time(counted, steps))
+
+
+def _over_time(counted: dict[str, list[int]], steps: Steps, of: str = "") -> list[Block]:
+    names: tuple[tuple[str, str, Unit], ...] = (("records", "Records", "count"), ("bytes", f"Bytes{of}", "bytes"))
+    return [
+        OverTime(f"{name}_over_time", title, unit, steps, {name: counted[name]}, is_rate=True)
+        for name, title, unit in names
+    ]
 
 
 def _space(summary: LogSummary) -> Chapter:
@@ -287,33 +289,9 @@ def _producers(batches: DataFrame) -> Chapter:
     return Chapter("Producers", "Idempotent and transactional producers, by what they stored.", [grid])
 
 
-def _by_topic(records: DataFrame) -> list[TopicRecords]:
-    """Every topic, the one with the most records first."""
-    shares = (0.5, 0.99, 1.0)
-    sized = records.select(
-        "topic", "key", "value", F.length("key").alias("in_key"), F.length("value").alias("in_value")
-    )
-    summed = sized.groupBy("topic").agg(
-        F.count(F.lit(1)),
-        F.count("key"),
-        F.approx_count_distinct("key"),
-        F.count(F.when(F.col("key").isNotNull() & F.col("value").isNull(), 1)),
-        F.sum("in_key"),
-        F.sum("in_value"),
-        percentiles("in_key", shares),
-        percentiles("in_value", shares),
-    )
-    rows = [TopicRecords(*row) for row in summed.collect()]
-    return sorted(rows, key=lambda row: (-row.records, row.topic or ""))
-
-
 def _sizes(by_topic: Sequence[TopicRecords]) -> Chapter:
-    none = (None, None, None)
     largest = sorted(by_topic, key=lambda row: (-(row.values or 0), row.topic or ""))
-    grid = [
-        [row.topic, row.records, row.keys, row.values, *(row.key_sizes or none), *(row.value_sizes or none)]
-        for row in largest[:_ROWS]
-    ]
+    grid = [[row.topic, row.records, row.keys, row.values, *row.key_sizes, *row.value_sizes] for row in largest[:_ROWS]]
     columns = headings(
         "topic | records:count | keys:bytes | values:bytes | key, p50:bytes | p99:bytes | largest:bytes"
         " | value, p50:bytes | p99:bytes | largest:bytes"
@@ -325,7 +303,8 @@ def _keys(records: DataFrame, by_topic: Sequence[TopicRecords]) -> Chapter:
     size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
     columns = headings("topic | records:count | with a key:count | distinct keys, about:count | tombstones:count")
     top = headings("topic | key:code | records:count | bytes:bytes | of the topic:share")
-    most = top_keys(records, size, {row.topic: row.records for row in by_topic})
+    totals = {row.topic: row.records for row in by_topic}
+    most = top_keys(records, size, totals) if any(row.keyed for row in by_topic) else []
     keys = Grid("keys", top, most, "The keys with the most records", "no record has a key")
     text = "A key with a large share makes its partition larger than the others."
     keyed = [row[:5] for row in by_topic[:_ROWS]]

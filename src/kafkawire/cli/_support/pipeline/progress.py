@@ -1,7 +1,9 @@
 """The progress of `kafkawire pipeline` while it runs.
 
 Rules:
-- A run has one progress bar per stage, over the size of the input. Its label counts the findings so far.
+- A run consists of steps. A step that writes a table has a progress bar over the size of the input, other steps have
+  their tasks. The label counts the findings so far.
+- Elsewhere than on a terminal, a long run writes a line every half minute, so that a log shows that it goes on.
 - A stream has one line, which rich redraws on a terminal. Otherwise a line is written when rows were read, at most
   every ten seconds.
 """
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 
     from rich.live import Live
 
-    from kafkawire.spark import StreamState
+    from kafkawire.spark import StreamState, TaskCount
 
 _SHOWN: Final = 8
 _REDRAW: Final = 0.5
 _REPEAT: Final = 10.0
+_LOGGED: Final = 30.0
 
 
 class _StateLine:
@@ -68,33 +71,69 @@ def status(text: str) -> Iterator[None]:
         yield
 
 
-class Stages:
-    """One progress bar per stage, over the size of the input."""
+class Steps:
+    """The steps of a run, one after another."""
 
-    def __init__(self, total: int, unit: Literal["bytes", "items"], findings: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        total: int,
+        unit: Literal["bytes", "items"],
+        findings: Callable[[], int],
+        *,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._total, self._unit, self._findings = total, unit, findings
+        self._stream, self._clock = stream or sys.stderr, clock
         self._stack = ExitStack()
-        self._stage: str | None = None
+        self._step: str | None = None
         self._bar: Progress | None = None
+        self._line: _StateLine | None = None
         self._done = 0
+        self._started = clock()
+        self._next = self._started + _LOGGED
 
-    def __enter__(self) -> Stages:
+    def __enter__(self) -> Steps:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def report(self, stage: str, share: float) -> None:
-        """Set the progress of a stage, from 0 to 1."""
-        if stage != self._stage or self._bar is None:
-            self._stack.close()
-            self._stage, self._done = stage, 0
-            self._bar = self._stack.enter_context(Progress(stage, self._total, unit=self._unit))
+    def report(self, step: str, tasks: TaskCount) -> None:
+        """Show the progress of a step."""
+        if step != self._step:
+            self._begin(step)
         found = self._findings()
-        self._bar.label = f"writing {stage}" + (f", {found} findings so far" if found else "")
-        now = round(share * self._total)
-        self._bar.advance(now - self._done)
-        self._done = now
+        label = step + (f", {found} findings so far" if found else "")
+        if self._bar is not None:
+            self._bar.label = label
+            now = round(tasks.share * self._total)
+            self._bar.advance(now - self._done)
+            self._done = now
+        elif self._line is not None:
+            self._line.show(f"{label}  {_of_tasks(tasks)}")
+        if self._clock() >= self._next and not self._stream.isatty():
+            self._log(label, tasks)
+
+    def _log(self, label: str, tasks: TaskCount) -> None:
+        now = self._clock()
+        self._next = now + _LOGGED
+        parts = [_of_tasks(tasks), *(self._bar.amounts().split("  ") if self._bar and tasks.done else ())]
+        self._stream.write(f"after {output.human_time(now - self._started)}: {label}: {', '.join(parts)}\n")
+        self._stream.flush()
+
+    def _begin(self, step: str) -> None:
+        self._stack.close()
+        self._step, self._bar, self._line, self._done = step, None, None, 0
+        if step.startswith("writing "):
+            bar = Progress(step, self._total, unit=self._unit, stream=self._stream, clock=self._clock)
+            self._bar = self._stack.enter_context(bar)
+        else:
+            self._line = self._stack.enter_context(_StateLine(self._stream))
+
+
+def _of_tasks(tasks: TaskCount) -> str:
+    return f"{tasks.done} of {tasks.known} tasks" if tasks.known else "planning"
 
 
 class StreamLine:

@@ -21,13 +21,13 @@ from kafkawire.spark._pipeline.summary import Summary
 from kafkawire.spark._report.captures import capture_chapters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from kafkawire.inspect import Thresholds
     from kafkawire.spark._pipeline.output import WrittenTables
-    from kafkawire.spark._report.chapters import Chapter
+    from kafkawire.spark._report.chapters import Planned
 
 _FAULTS_SHOWN: Final = 20
 _ALL: Final = ("capture_files", "connections", "gaps", "exchanges", *BY_TOPIC)
@@ -144,5 +144,5 @@ class CapturesInput:
     def diagnose(self, table: str, tables: WrittenTables, limits: Thresholds) -> DataFrame | None:
         return diagnose_captures(tables, limits) if table == "batches" else None
 
-    def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
+    def chapters(self, tables: WrittenTables, summary: Summary) -> Iterable[Planned]:
         return capture_chapters(tables, summary, values=self.values)

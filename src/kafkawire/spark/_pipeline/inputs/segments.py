@@ -30,13 +30,13 @@ from kafkawire.spark._segments.files import list_segments
 from kafkawire.spark._segments.source import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from kafkawire.inspect import BatchTotals, Finding, Thresholds
     from kafkawire.spark._pipeline.output import WrittenTables
-    from kafkawire.spark._report.chapters import Chapter
+    from kafkawire.spark._report.chapters import Planned
     from kafkawire.spark._segments.files import SegmentFile
 
 _FAULT_COLUMNS: Final = ("topic", "partition", "file", "position", "size", "fault")
@@ -135,6 +135,6 @@ class SegmentsInput:
             return apply_rules(damaged_logs(rows), limits)
         return apply_rules(wrong_indexes(rows), limits) if table == "index_errors" else []
 
-    def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
+    def chapters(self, tables: WrittenTables, summary: Summary) -> Iterable[Planned]:
         assert isinstance(summary, SegmentsSummary)
         return segment_chapters(tables, summary, self._files, self._totals)

@@ -37,13 +37,13 @@ from kafkawire.spark._topics.lookup import TopicLookup, as_json, whole_ranges
 from kafkawire.spark._topics.options import FORMAT, STRATEGIES, TopicOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from kafkawire.inspect import BatchTotals, Finding, PartitionRecords, Thresholds
     from kafkawire.spark._pipeline.output import WrittenTables
-    from kafkawire.spark._report.chapters import Chapter
+    from kafkawire.spark._report.chapters import Planned
 
 _BOUNDS: Final = re.compile(r"(?:starting|ending)(?:timestamp|offsets|offsetsbytimestamp|offsetsbytimestampstrategy)")
 _SECRET: Final = ("kafka.", "schema.registry.")
@@ -194,7 +194,7 @@ class TopicsInput:
         partitions = Counter(each.topic for each in self._ranges or ())
         return apply_rules(record_aggregates(rows, self._records, partitions), limits)
 
-    def chapters(self, tables: WrittenTables, summary: Summary) -> list[Chapter]:
+    def chapters(self, tables: WrittenTables, summary: Summary) -> Iterable[Planned]:
         assert isinstance(summary, TopicsSummary)
         return topic_chapters(tables, summary, self._ranges or [], self._records, self._groups)
 
