@@ -121,7 +121,9 @@ def run(work: Path, words: list[str]) -> dict[str, Any]:
     files = sum(1 for _ in out.rglob("*.parquet"))
     facts = {"exit": code, "seconds": round(seconds, 1), "out_mb": size // 1_000_000, "files": files, **taken}
     facts["load"] = [round(each, 1) for each in (load[0], *os.getloadavg())]
-    summary = json.loads((out / "manifest.json").read_text())["summary"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["state"] == "complete", manifest
+    summary = manifest["summary"]
     shutil.rmtree(out)
     shutil.rmtree(spare, ignore_errors=True)
     shutil.rmtree(work / "cluster", ignore_errors=True)

@@ -19,7 +19,7 @@ Rules:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -115,6 +115,10 @@ class SegmentsReader(DataSourceReader):
     def __init__(self, options: Options, columns: tuple[str, ...]) -> None:
         self._options = options
         self._columns = columns
+
+    def __getstate__(self) -> dict[str, object]:
+        """The state for tasks. Each task unpickles it, so it leaves out the paths, of which there may be thousands."""
+        return {**vars(self), "_options": replace(self._options, paths=())}
 
     def partitions(self) -> list[InputPartition]:
         from kafkawire.spark._segments.files import list_segments

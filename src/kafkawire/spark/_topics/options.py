@@ -18,7 +18,7 @@ import json
 import logging
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -120,6 +120,10 @@ class TopicOptions:
     retry_interval: float
     cache_seconds: float
     table: str
+
+    def without_offsets(self) -> TopicOptions:
+        """The options of tasks: those without the names and offsets of partitions, of which there may be thousands."""
+        return replace(self, topics=(), assigned=(), start=Bound(self.start.option), end=Bound(self.end.option))
 
     @classmethod
     def parse(cls, given: Mapping[str, str], *, is_stream: bool) -> TopicOptions:

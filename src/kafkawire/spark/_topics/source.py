@@ -131,6 +131,10 @@ class TopicsReader(DataSourceReader):
         self._columns = columns
         self._values = values
 
+    def __getstate__(self) -> dict[str, object]:
+        """The state for tasks. Each task unpickles it, so with all offsets a plan would cost the square of its size."""
+        return {**vars(self), "_options": self._options.without_offsets()}
+
     def partitions(self) -> list[InputPartition]:
         from kafkawire.spark._topics.lookup import plan_batch
 

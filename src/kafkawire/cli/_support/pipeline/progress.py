@@ -104,7 +104,7 @@ class Steps:
         if step != self._step:
             self._begin(step)
         found = self._findings()
-        label = step + (f", {found} findings so far" if found else "")
+        label = step + (f", {found} {'finding' if found == 1 else 'findings'} so far" if found else "")
         if self._bar is not None:
             self._bar.label = label
             now = round(tasks.share * self._total)
