@@ -20,7 +20,11 @@ from kafkawire import _native as implementation
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-ON_SPARK = ("tests/spark/", "tests/cli/test_pipeline", "tests/cli/test_demo", "tests/examples/test_on_spark")
+ON_SPARK = {
+    "sources on Spark": ("tests/spark/",),
+    "pipeline on Spark": ("tests/cli/test_pipeline", "tests/cli/test_demo", "tests/examples/test_on_spark"),
+}
+"""Tests that share a session of Spark, which takes seconds to start. One worker runs all tests of a group."""
 LONGEST = (
     "tests/torture/test_short.py",
     "tests/hostile/test_every_api_is_bounded.py",
@@ -105,7 +109,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on Spark come first, because they take longest; then the other long ones."""
-    order: list[str | tuple[str, ...]] = [ON_SPARK, *LONGEST]
+    order: list[str | tuple[str, ...]] = [*ON_SPARK.values(), *LONGEST]
 
     @cache
     def place(file: str) -> int:
@@ -119,17 +123,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-class OneSpark(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
-    """One worker runs all tests on Spark, whose session takes seconds to start. Other tests are scheduled by file."""
+class SharedSpark(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
+    """One worker runs all tests of a group on Spark. Other tests are scheduled by file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
+        group = next((group for group, places in ON_SPARK.items() if nodeid.startswith(places)), None)
+        return nodeid.partition("::")[0] if group is None else group
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneSpark:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedSpark:
     config.option.loadscopereorder = False
-    return OneSpark(config, log)
+    return SharedSpark(config, log)
 
 
 def pytest_report_header() -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -106,7 +107,7 @@ class Budget:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         from tests.conftest import ON_SPARK  # here, because pytest rewrites the package before it is imported
 
-        slow = (*ON_SPARK, *LAST)
+        slow = (*chain(*ON_SPARK.values()), *LAST)
         items.sort(key=lambda item: (item.nodeid.startswith(slow), not item.nodeid.startswith(self._first)))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:

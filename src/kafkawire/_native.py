@@ -30,6 +30,7 @@ TWINS: Final = (
     "kafkawire.inspect._capture._walk",
     "kafkawire.inspect._tables._bodies",
     "kafkawire.inspect._tables._json_lines",
+    "kafkawire.inspect._tables._partition_columns",
     "kafkawire.records._kernel._consumer_records",
     "kafkawire.records._kernel._decode",
     "kafkawire.records._kernel._decompression",
