@@ -2,8 +2,9 @@
 
 Rules:
 - The command and a stream exclude each other by the lock of the directory.
-- A stream compacts by default if its tables can be compacted where they are; if `--compact-every` asks for it and they
-  cannot, it fails at its start.
+- A stream compacts Delta by default. Other formats are compacted only if `--compact-every` asks for it. A second stream
+  that reads Parquet as files would read merged ones again. Iceberg's command fails in some sessions.
+- A stream that is asked to compact tables that cannot be compacted where they are fails at its start.
 - Parquet is compacted without Spark; Delta and Iceberg need a session with their jars.
 """
 
@@ -43,8 +44,9 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compact-every",
         metavar="TIME",
-        help=f"merge the small files of the tables between two triggers, this often (default {_DEFAULT}), and when the"
-        f" stream ends by itself; or {_NEVER}, such as for Parquet tables that another stream reads as files",
+        help="merge the small files of the tables between two triggers, this often, and when the stream ends by itself"
+        f" (default {_DEFAULT} for Delta, else {_NEVER}: a second stream that reads Parquet as files would read merged"
+        " ones again)",
     )
     _add_size(parser)
 
@@ -97,7 +99,8 @@ def interval_for(text: str | None, storage: Storage, table_format: str) -> float
     from kafkawire.spark import is_compactable
 
     seconds = check_interval(text)
-    return seconds if text is not None or is_compactable(storage, table_format) else None
+    is_default = table_format == "delta" and is_compactable(storage, table_format)
+    return seconds if text is not None or is_default else None
 
 
 def compact(args: argparse.Namespace) -> int:

@@ -49,4 +49,6 @@ def compact_iceberg(spark: SparkSession, path: str, target: int) -> tuple[int, i
         raise PipelineError(f"rewriteDataFiles of {path}: {error.java_exception.getMessage()}") from error
     except Py4JError as error:
         raise PipelineError(f"rewriteDataFiles of {path}: {error}") from error
+    except PySparkException as error:
+        raise PipelineError(f"rewriteDataFiles of {path}: {str(error).splitlines()[0]}") from error
     return done.rewrittenDataFilesCount(), done.addedDataFilesCount()
