@@ -2,8 +2,8 @@
 
 Rules:
 - The command and a stream exclude each other by the lock of the directory.
-- A stream compacts Delta by default. Other formats are compacted only if `--compact-every` asks for it. A second stream
-  that reads Parquet as files would read merged ones again. Iceberg's command fails in some sessions.
+- A stream compacts Delta and Iceberg by default. Parquet is compacted only if `--compact-every` asks for it, because a
+  second stream that reads the files would read merged ones again.
 - A stream that is asked to compact tables that cannot be compacted where they are fails at its start.
 - Parquet is compacted without Spark; Delta and Iceberg need a session with their jars.
 """
@@ -45,8 +45,8 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
         "--compact-every",
         metavar="TIME",
         help="merge the small files of the tables between two triggers, this often, and when the stream ends by itself"
-        f" (default {_DEFAULT} for Delta, else {_NEVER}: a second stream that reads Parquet as files would read merged"
-        " ones again)",
+        f" (default {_DEFAULT} for Delta and Iceberg, {_NEVER} for Parquet: a second stream that reads its files would"
+        " read merged ones again)",
     )
     _add_size(parser)
 
@@ -99,7 +99,7 @@ def interval_for(text: str | None, storage: Storage, table_format: str) -> float
     from kafkawire.spark import is_compactable
 
     seconds = check_interval(text)
-    is_default = table_format == "delta" and is_compactable(storage, table_format)
+    is_default = table_format != "parquet" and is_compactable(storage, table_format)
     return seconds if text is not None or is_default else None
 
 

@@ -39,6 +39,7 @@ def compact_iceberg(spark: SparkSession, path: str, target: int) -> tuple[int, i
     jvm: Any = spark.sparkContext._jvm
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     iceberg = jvm.org.apache.iceberg
+    spark.createDataFrame([], "id int")  # makes this session the active one of the JVM's thread, where the action looks
     try:
         table = iceberg.hadoop.HadoopTables(conf).load(path)
         action = iceberg.spark.actions.SparkActions.get(spark._jsparkSession).rewriteDataFiles(table).binPack()
