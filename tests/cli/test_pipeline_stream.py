@@ -17,6 +17,7 @@ from tests.spark.output_tables import read_table
 from tests.spark.shared_session import spark
 from tests.spark.simulated_file_sink import SimulatedSink
 
+from kafkawire.cli._support.pipeline.compaction import interval_for
 from kafkawire.cli.main import main
 from kafkawire.spark import LocalStorage, OutputDirectory
 
@@ -167,7 +168,8 @@ def test_a_running_stream_merges_its_small_files_and_goes_on(
     thread.join()
     assert offsets(tmp_path) == [(0, n) for n in range(100)] + [(1, n) for n in range(20)]
     broker.fill("t", 5, first=100)
-    assert main(arguments(broker, tmp_path, "--trigger", "available-now", "--table", "records")) == 0
+    ending = ("--trigger", "available-now", "--table", "records", "--compact-every", "1h")
+    assert main(arguments(broker, tmp_path, *ending)) == 0
     everything = [(0, n) for n in range(105)] + [(1, n) for n in range(20)]
     assert offsets(tmp_path) == everything
     assert len(list(files.glob("*.parquet"))) < 6
@@ -206,6 +208,22 @@ def test_compact_merges_what_a_stream_has_left_unless_it_runs(tmp_path: Path, ca
     for sink in sinks:
         assert sink.rows_by_log() == sink.rows_by_listing() == sorted(sink.committed)
     assert len(list(tmp_path.rglob("*.parquet"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "table_format", "seconds"),
+    [
+        (None, "parquet", None),
+        (None, "delta", 3600),
+        (None, "iceberg", 3600),
+        ("3s", "parquet", 3),
+        ("never", "delta", None),
+    ],
+)
+def test_a_stream_compacts_parquet_only_if_asked_to(
+    text: str | None, table_format: str, seconds: float | None, tmp_path: Path
+) -> None:
+    assert interval_for(text, LocalStorage(tmp_path), table_format) == seconds
 
 
 def test_compact_of_another_directory_is_refused(tmp_path: Path, capsys: Capture) -> None:
